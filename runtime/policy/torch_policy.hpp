@@ -1,0 +1,43 @@
+#pragma once
+
+#include "runtime/error.hpp"
+#include "runtime/learn/trainer.hpp"
+#include "runtime/policy/generator.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+namespace swage {
+
+/// Limits of an in-process generator.
+struct generator_options {
+  uint32_t max_live = 64;     ///< Sequences decoded at once.
+  uint32_t max_tokens = 1024; ///< Prompt and response together.
+  bool recompute_cache = false; ///< `kv_on_weight_update = recompute`.
+  int threads = 1;            ///< LibTorch threads of the calling thread.
+};
+
+/// Opens the policy in `directory` (`config.json`, `tokenizer.json` and, where
+/// present, `model.safetensors`; without weights they are drawn from `seed`).
+/// Implemented by `swage::torch`; LibTorch is visible in its .cpp files only.
+result<std::unique_ptr<generator>>
+make_torch_generator(const std::filesystem::path& directory,
+                     const generator_options& options, uint64_t seed);
+
+struct optimizer_options {
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weight_decay = 0.1;
+};
+
+result<std::unique_ptr<trainer>>
+make_torch_trainer(const std::filesystem::path& directory,
+                   const optimizer_options& options, uint64_t seed);
+
+result<std::unique_ptr<scorer>>
+make_torch_scorer(const std::filesystem::path& directory, int threads);
+
+/// Sets the calling thread's share of LibTorch threads.
+void set_torch_threads(int threads);
+
+} // namespace swage
