@@ -1,0 +1,76 @@
+#pragma once
+
+#include "runtime/buffer/batch.hpp"
+#include "runtime/error.hpp"
+#include "runtime/policy/generator.hpp"
+#include "runtime/weights/snapshot.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace swage {
+
+/// One response as the trainer sees it.
+struct train_sample {
+  std::vector<int32_t> prompt;
+  std::vector<int32_t> response;
+  std::vector<float> behaviour; ///< log mu per response token; empty for SFT.
+  double advantage = 1;         ///< A of Eq. 3; unused by SFT.
+  bool kept = true;             ///< M of Eq. 17.
+};
+
+enum class objective : uint8_t { sft, grpo };
+
+/// Everything that one optimizer step depends on beside the samples.
+struct train_options {
+  objective what = objective::grpo;
+  double lr = 1e-4;
+  double clip_low = 0.2;
+  double clip_high = 0.28;
+  double kl_coefficient = 0; ///< beta of Eq. 5, against the reference policy.
+  double grad_clip = 0.5;    ///< Bound on the gradient's norm.
+  float temperature = 1;     ///< The sampling temperature, on both sides.
+  bool denominator_all = false; ///< false: kept tokens (published), true: all.
+  uint32_t micro_batch_tokens = 8192;
+};
+
+/// Owns the parameters and the optimizer. Not thread-safe: one actor owns it.
+class trainer {
+public:
+  virtual ~trainer() = default;
+
+  /// One optimizer step over all samples (in micro batches). With no sample
+  /// kept, nothing changes and `stepped` is false.
+  virtual result<step_report> step(std::span<const train_sample> samples,
+                                   const train_options& options) = 0;
+
+  /// Copies the parameters into an immutable snapshot named `version`.
+  virtual snapshot copy_weights(uint64_t version) = 0;
+
+  /// Makes the present parameters the reference policy of the KL term.
+  virtual void set_reference() = 0;
+
+  /// Forgets the optimizer's moments (a stage with another objective begins).
+  virtual void reset_optimizer() = 0;
+
+  /// Writes model (`config.json`, `model.safetensors`, `tokenizer.json`) and
+  /// optimizer state into an existing directory.
+  virtual result<void> save(const std::filesystem::path& directory) = 0;
+  virtual result<void> load(const std::filesystem::path& directory) = 0;
+};
+
+/// Scores sequences under a snapshot: the mirror's half of the policy.
+class scorer {
+public:
+  virtual ~scorer() = default;
+  virtual result<void> load(const snapshot& weights) = 0;
+  virtual uint64_t version() const = 0;
+  /// Log-probabilities of each response token at `temperature`.
+  virtual result<std::vector<std::vector<float>>>
+  score(std::span<const scored_sequence> sequences, float temperature) = 0;
+};
+
+} // namespace swage

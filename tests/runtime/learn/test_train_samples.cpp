@@ -1,0 +1,88 @@
+#include "runtime/learn/train_samples.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+using namespace swage;
+using Catch::Approx;
+
+namespace {
+
+turn make_turn(int32_t token, uint64_t version) {
+  turn out;
+  out.prompt = {1, 2};
+  out.response = {token};
+  out.logprobs = {-0.5f};
+  out.versions = {{version, 1}};
+  return out;
+}
+
+trajectory make_sample(uint64_t item, uint32_t index, double ret) {
+  trajectory out;
+  out.item = item;
+  out.index = index;
+  out.ret = ret;
+  out.turns = {make_turn(10, 4), make_turn(11, 2)};
+  return out;
+}
+
+judged_batch make_batch(stage_kind stage, item_kind kind) {
+  judged_batch out;
+  out.what.kind = stage;
+  // Groups interleaved on purpose: they are joined by item.
+  out.samples = {make_sample(1, 0, -1), make_sample(2, 0, 1),
+                 make_sample(1, 1, 1), make_sample(2, 1, 1)};
+  for (auto& sample : out.samples)
+    out.what.members.push_back({sample.item, sample.index, kind});
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("groups are joined by item, not position", "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_single, item_kind::task);
+  auto a = batch_advantages(from.what, from.samples, 0);
+  CHECK(a[0] == Approx(-1).epsilon(1e-5));
+  CHECK(a[2] == Approx(1).epsilon(1e-5));
+  CHECK(a[1] == 0);
+  CHECK(a[3] == 0);
+}
+
+TEST_CASE("multi-turn RL trains the first turn only", "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_multi, item_kind::task);
+  auto out = make_train_samples(from, {});
+  REQUIRE(out.size() == 4);
+  CHECK(out[0].response == std::vector<int32_t>{10});
+  CHECK(out[0].behaviour == std::vector<float>{-0.5f});
+  CHECK(oldest_trained_version(stage_kind::rl_multi, item_kind::task,
+                               from.samples[0])
+        == 4);
+}
+
+TEST_CASE("repairs train the tokens of every turn", "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_multi, item_kind::repair);
+  CHECK(make_train_samples(from, {}).size() == 8);
+  CHECK(oldest_trained_version(stage_kind::rl_multi, item_kind::repair,
+                               from.samples[0])
+        == 2);
+}
+
+TEST_CASE("examples train their last turn without behaviour",
+          "[runtime][learn]") {
+  auto from = make_batch(stage_kind::sft, item_kind::example);
+  auto out = make_train_samples(from, {});
+  REQUIRE(out.size() == 4);
+  CHECK(out[0].response == std::vector<int32_t>{11});
+  CHECK(out[0].behaviour.empty());
+  CHECK(out[0].advantage == 1);
+  CHECK(out[0].kept);
+}
+
+TEST_CASE("what the mirror masked is not kept", "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_single, item_kind::task);
+  from.judgements.resize(4);
+  from.judgements[2].kept = false;
+  auto out = make_train_samples(from, {});
+  CHECK(out[0].kept);
+  CHECK_FALSE(out[2].kept);
+}
