@@ -1,0 +1,108 @@
+#include "runtime/store/checkpoint.hpp"
+#include "runtime/store/durable_file.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <fstream>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace swage;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct folder {
+  fs::path path = fs::temp_directory_path()
+                  / ("swage-store-" + std::to_string(getpid()));
+  folder() { fs::remove_all(path); }
+  ~folder() { fs::remove_all(path); }
+};
+
+checkpoint_store::fill_function weights(std::string content) {
+  return [content](const fs::path& directory) -> result<void> {
+    return write_durably(directory / "model.bin", content);
+  };
+}
+
+checkpoint_info at(uint64_t step) {
+  checkpoint_info info;
+  info.step = step;
+  info.hash = step * 1000;
+  info.stage = "sft";
+  return info;
+}
+
+} // namespace
+
+TEST_CASE("a checkpoint reads back what it says", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 3};
+  auto written = store.write(at(7), weights("seven"));
+  REQUIRE(written);
+  CHECK(written->directory.filename() == "v000007");
+  auto newest = store.newest_valid();
+  REQUIRE(newest);
+  CHECK(newest->step == 7);
+  CHECK(newest->hash == 7000);
+  CHECK(newest->stage == "sft");
+  CHECK(read_file(newest->directory / "model.bin").value() == "seven");
+}
+
+TEST_CASE("only the newest checkpoints are kept", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 2};
+  for (uint64_t step : {9, 10, 11, 12})
+    REQUIRE(store.write(at(step), weights("w")));
+  auto all = store.list();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].filename() == "v000011");
+  CHECK(all[1].filename() == "v000012");
+}
+
+TEST_CASE("a damaged checkpoint is passed over by name", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 3};
+  REQUIRE(store.write(at(1), weights("first")));
+  auto second = store.write(at(2), weights("second"));
+  REQUIRE(second);
+  SECTION("other bytes of the same size") {
+    std::ofstream{second->directory / "model.bin"} << "SECOND";
+  }
+  SECTION("a file that was cut") {
+    fs::resize_file(second->directory / "model.bin", 2);
+  }
+  SECTION("a file that is gone") {
+    fs::remove(second->directory / "model.bin");
+  }
+  SECTION("a manifest that is no JSON") {
+    std::ofstream{second->directory / "manifest.json"} << "{";
+  }
+  std::vector<std::string> rejected;
+  auto newest = store.newest_valid(&rejected);
+  REQUIRE(newest);
+  CHECK(newest->step == 1);
+  REQUIRE(rejected.size() == 1);
+  CHECK_THAT(rejected[0], ContainsSubstring("v000002"));
+}
+
+TEST_CASE("a failed write leaves no checkpoint behind", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 3};
+  auto written = store.write(at(1), [](auto&) -> result<void> {
+    return fail(ec::io, "disk full");
+  });
+  REQUIRE_FALSE(written);
+  CHECK(written.error().message == "disk full");
+  CHECK(store.list().empty());
+  CHECK(fs::is_empty(tmp.path));
+}
+
+TEST_CASE("steps are ordered by number past six digits", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 3};
+  REQUIRE(store.write(at(999999), weights("a")));
+  REQUIRE(store.write(at(1000000), weights("b")));
+  CHECK(store.newest_valid()->step == 1000000);
+}
