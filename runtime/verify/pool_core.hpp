@@ -1,0 +1,70 @@
+#pragma once
+
+#include "runtime/verify/request.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace swage {
+
+/// A request that now runs on a slot.
+struct slot_start {
+  uint32_t slot = 0;
+  verify_request request;
+};
+
+/// A verdict for the one who asked.
+struct pool_answer {
+  owner to;
+  verify_reply reply;
+};
+
+/// What the pool's shell does after an event.
+struct pool_effects {
+  std::vector<slot_start> start;
+  std::vector<uint32_t> abandon; ///< Slots whose work nobody wants any more.
+  std::vector<pool_answer> answer;
+};
+
+/// The verifiers of one node behind one door: n slots, 2n credits. A request
+/// costs a credit, so that what has no credit waits with the rollout that made
+/// it, and no queue grows without bound.
+///
+/// Credits are level-triggered: each `on_credit` names what its asker still
+/// holds, so that a lost answer costs nothing.
+class pool_core {
+public:
+  explicit pool_core(uint32_t slots);
+
+  /// How many credits `asker` gets beside the `have` that it holds unused.
+  uint32_t on_credit(const owner& asker, uint32_t have);
+
+  pool_effects on_verify(verify_request request);
+  pool_effects on_done(uint32_t slot, verdict outcome);
+
+  /// Drops a queued request; a running one is abandoned. Unknown: ignored.
+  pool_effects on_cancel(const owner& asker, uint64_t id);
+
+  /// Forgets everything of an owner that is gone.
+  pool_effects on_owner_down(const owner& gone);
+
+  uint32_t slots() const { return static_cast<uint32_t>(running_.size()); }
+  size_t queued() const { return queue_.size(); }
+  uint32_t busy() const;
+
+private:
+  uint32_t share() const;
+  uint32_t outstanding() const;
+  uint32_t held_by(const owner& asker) const;
+  pool_effects fill();
+
+  std::vector<std::optional<verify_request>> running_;
+  std::vector<bool> abandoned_;
+  std::deque<verify_request> queue_;
+  std::map<owner, uint32_t> unused_; ///< Credits that owners hold.
+};
+
+} // namespace swage
