@@ -1,0 +1,37 @@
+#pragma once
+
+#include "runtime/learn/trainer.hpp"
+#include "runtime/policy/torch/micro_batches.hpp"
+
+#include <vector>
+
+namespace at {
+class Tensor;
+}
+
+namespace swage {
+
+/// Sums over the tokens of a micro batch, for the report.
+struct loss_sums {
+  double loss = 0;
+  double abs_log_ratio = 0;
+  double entropy = 0;
+  double clipped = 0;
+  uint64_t tokens = 0;
+};
+
+/// The loss of a micro batch, to be divided by the step's number of tokens:
+///   SFT:  -sum_t log p_t
+///   GRPO: -sum_t min(rho_t A, clip(rho_t, 1 - low, 1 + high) A)
+///         + beta sum_t (exp(d_t) - d_t - 1)
+/// with rho_t = p_t / mu_t and d_t = log p_ref,t - log p_t (the k3 estimator).
+/// Log-ratios are bounded where they are exponentiated, and nowhere else.
+/// `reference` holds log p_ref of each row; it is undefined where beta is 0.
+at::Tensor loss_of(const at::Tensor& logprobs, const at::Tensor& reference,
+                   const micro_batch& batch, const train_options& options);
+
+/// Figures of the same micro batch, as numbers.
+loss_sums sums_of(const at::Tensor& logprobs, const micro_batch& batch,
+                  const train_options& options);
+
+} // namespace swage

@@ -1,0 +1,106 @@
+#include "runtime/policy/torch/micro_batches.hpp"
+
+#include "runtime/policy/sequence_scorer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace swage {
+
+namespace {
+
+size_t length_of(const train_sample& sample) {
+  return sample.prompt.size() + sample.response.size();
+}
+
+/// What is wrong with a sample; empty if nothing is.
+std::string fault_of(const train_sample& sample, objective what,
+                     const model_config& config) {
+  if (sample.prompt.empty() || sample.response.empty())
+    return "has an empty prompt or response";
+  if (length_of(sample) > static_cast<size_t>(config.max_positions))
+    return fmt::format("has {} tokens, the model {} positions",
+                       length_of(sample), config.max_positions);
+  for (auto* part : {&sample.prompt, &sample.response})
+    if (auto checked = check_tokens(*part, config); !checked)
+      return "has " + checked.error().message;
+  if (what == objective::sft)
+    return {};
+  if (sample.behaviour.size() != sample.response.size())
+    return fmt::format("has {} behaviour log-probabilities for {} tokens",
+                       sample.behaviour.size(), sample.response.size());
+  for (float value : sample.behaviour)
+    if (!std::isfinite(value))
+      return fmt::format("has a behaviour log-probability of {}", value);
+  if (!std::isfinite(sample.advantage))
+    return fmt::format("has an advantage of {}", sample.advantage);
+  return {};
+}
+
+/// Writes one sample into row `row` of the batch.
+void place(const train_sample& sample, int64_t row, objective what,
+           micro_batch& out) {
+  auto& batch = out.tokens;
+  auto first = row * batch.length;
+  auto to = std::copy(sample.prompt.begin(), sample.prompt.end(),
+                      batch.tokens.begin() + first);
+  std::copy(sample.response.begin(), sample.response.end(), to);
+  // The row before a token predicts it.
+  auto at = first + static_cast<int64_t>(sample.prompt.size()) - 1;
+  for (size_t i = 0; i < sample.response.size(); ++i) {
+    batch.rows.push_back(at + static_cast<int64_t>(i));
+    batch.targets.push_back(sample.response[i]);
+    if (what == objective::sft)
+      continue;
+    out.behaviour.push_back(sample.behaviour[i]);
+    out.advantages.push_back(static_cast<float>(sample.advantage));
+  }
+}
+
+} // namespace
+
+result<void> check_samples(std::span<const train_sample> all, objective what,
+                           const model_config& config) {
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].kept)
+      if (auto fault = fault_of(all[i], what, config); !fault.empty())
+        return fail(ec::invalid_argument,
+                    fmt::format("cannot train sample {}: it {}", i, fault));
+  return {};
+}
+
+std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
+                                            objective what,
+                                            uint32_t token_budget) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].kept)
+      order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return length_of(all[a]) > length_of(all[b]);
+  });
+  std::vector<micro_batch> out;
+  for (size_t first = 0; first < order.size();) {
+    micro_batch next;
+    // The last token of a sequence predicts nothing.
+    auto length = length_of(all[order[first]]) - 1;
+    auto count = std::clamp<size_t>(token_budget / length, 1,
+                                    order.size() - first);
+    next.tokens.sequences = static_cast<int64_t>(count);
+    next.tokens.length = static_cast<int64_t>(length);
+    // One more for the last token of the last sequence, which is cut off.
+    next.tokens.tokens.resize(count * length + 1);
+    for (size_t i = 0; i < count; ++i) {
+      next.samples.push_back(order[first + i]);
+      place(all[order[first + i]], static_cast<int64_t>(i), what, next);
+    }
+    next.tokens.tokens.resize(count * length);
+    first += count;
+    out.push_back(std::move(next));
+  }
+  return out;
+}
+
+} // namespace swage

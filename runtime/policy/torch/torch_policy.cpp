@@ -1,0 +1,64 @@
+#include "runtime/policy/torch_policy.hpp"
+
+#include "runtime/policy/cpu_policy.hpp"
+#include "runtime/policy/model_weights.hpp"
+#include "runtime/policy/torch/torch_trainer.hpp"
+
+#include <ATen/Parallel.h>
+
+namespace swage {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Runs on LibTorch's threads, so that a process has one pool of them.
+parallel_runner on_torch_threads(int threads) {
+  if (threads <= 1)
+    return {};
+  return [threads](int64_t count,
+                   const std::function<void(int64_t, int64_t)>& body) {
+    // The number belongs to the thread that calls, whichever that is.
+    if (at::get_num_threads() != threads)
+      at::set_num_threads(threads);
+    at::parallel_for(0, count, 1, body);
+  };
+}
+
+} // namespace
+
+result<std::unique_ptr<generator>>
+make_torch_generator(const fs::path& directory,
+                     const generator_options& options, uint64_t seed) {
+  auto config = load_model_config(directory / "config.json");
+  if (!config)
+    return tl::unexpected<error>(config.error());
+  auto weights = open_weights(directory, *config, seed);
+  if (!weights)
+    return tl::unexpected<error>(weights.error());
+  return make_cpu_generator(*config, *weights, options,
+                            on_torch_threads(options.threads));
+}
+
+result<std::unique_ptr<trainer>>
+make_torch_trainer(const fs::path& directory, const optimizer_options& options,
+                   uint64_t seed) {
+  return torch_trainer::open(directory, options, seed);
+}
+
+result<std::unique_ptr<scorer>> make_torch_scorer(const fs::path& directory,
+                                                  int threads) {
+  auto config = load_model_config(directory / "config.json");
+  if (!config)
+    return tl::unexpected<error>(config.error());
+  auto weights = open_weights(directory, *config, 0);
+  if (!weights)
+    return tl::unexpected<error>(weights.error());
+  return make_cpu_scorer(*config, *weights, on_torch_threads(threads));
+}
+
+void set_torch_threads(int threads) {
+  at::set_num_threads(threads < 1 ? 1 : threads);
+}
+
+} // namespace swage

@@ -1,0 +1,358 @@
+#include "runtime/policy/model_weights.hpp"
+#include "runtime/policy/safetensors.hpp"
+#include "runtime/policy/torch/torch_trainer.hpp"
+#include "tests/runtime/policy/oracle.hpp"
+#include "tests/runtime/policy/small_policy.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace swage;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+template <class T>
+T value_of(result<T> from) {
+  INFO((from ? std::string{} : from.error().message));
+  REQUIRE(from);
+  return std::move(*from);
+}
+
+/// A folder with the small model's config.json and no weights.
+void write_config(const fs::path& folder) {
+  auto config = test::small_config();
+  json out{{"architectures", {"Qwen3ForCausalLM"}},
+           {"vocab_size", config.vocab_size},
+           {"hidden_size", config.hidden_size},
+           {"intermediate_size", config.intermediate_size},
+           {"num_hidden_layers", config.num_layers},
+           {"num_attention_heads", config.num_heads},
+           {"num_key_value_heads", config.num_kv_heads},
+           {"head_dim", config.head_dim},
+           {"max_position_embeddings", config.max_positions},
+           {"initializer_range", config.initializer_range},
+           {"tie_word_embeddings", true},
+           {"eos_token_id", 3}};
+  test::write_file(folder / "config.json", out.dump());
+  test::write_file(folder / "tokenizer.json", "{\"copied\": \"as it is\"}");
+}
+
+std::unique_ptr<torch_trainer> small_trainer() {
+  test::temporary_folder folder;
+  write_config(folder.path());
+  return value_of(torch_trainer::open(folder.path(), {}, 5));
+}
+
+/// Samples whose ratios under `trainer` lie on both sides of the clip.
+std::vector<train_sample> some_samples(torch_trainer& trainer, int count,
+                                       int32_t vocabulary) {
+  std::mt19937 engine{7};
+  std::uniform_int_distribution<int32_t> token{0, vocabulary - 1};
+  std::normal_distribution<float> noise{0, 0.25f};
+  std::vector<train_sample> out;
+  for (int i = 0; i < count; ++i) {
+    train_sample sample;
+    for (int t = 0; t < 3 + i % 4; ++t)
+      sample.prompt.push_back(token(engine));
+    for (int t = 0; t < 1 + (5 * i) % 17; ++t)
+      sample.response.push_back(token(engine));
+    sample.advantage = (i % 2 ? 1 : -1) * (0.3 + 0.2 * i);
+    scored_sequence sequence{sample.prompt, sample.response};
+    auto scores = value_of(trainer.score({&sequence, 1}, 0.9f));
+    for (float score : scores[0])
+      sample.behaviour.push_back(score + noise(engine));
+    out.push_back(std::move(sample));
+  }
+  return out;
+}
+
+train_options grpo_options() {
+  train_options out;
+  out.temperature = 0.9f;
+  out.micro_batch_tokens = 64;
+  out.lr = 0.003;
+  return out;
+}
+
+double largest_difference(std::span<const float> a, std::span<const float> b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    worst = d > worst || std::isnan(d) ? d : worst;
+  }
+  return worst;
+}
+
+/// Writes what the oracle needs to compute the same step.
+void write_samples(const fs::path& file, std::span<const train_sample> samples,
+                   const train_options& options) {
+  json out{{"objective", options.what == objective::sft ? "sft" : "grpo"},
+           {"temperature",
+            options.what == objective::sft ? 1.0 : double{options.temperature}},
+           {"clip_low", options.clip_low},
+           {"clip_high", options.clip_high},
+           {"kl", options.kl_coefficient}};
+  for (auto& sample : samples)
+    out["samples"].push_back({{"prompt", sample.prompt},
+                              {"response", sample.response},
+                              {"behaviour", sample.behaviour},
+                              {"advantage", sample.advantage}});
+  test::write_file(file, out.dump());
+}
+
+} // namespace
+
+TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
+  test::temporary_folder folder;
+  auto reference = folder.path() / "reference";
+  fs::create_directory(reference);
+  test::run_oracle({"model", reference.string(), "untied"});
+  auto trainer = value_of(torch_trainer::open(reference, {}, 0));
+  auto config = value_of(load_model_config(reference / "config.json"));
+  trainer->set_reference();
+  // Away from the reference, so that the KL term has a gradient.
+  auto samples = some_samples(*trainer, 9, 300);
+  auto options = grpo_options();
+  options.what = objective::sft;
+  options.lr = 0.002;
+  value_of(trainer->step(samples, options));
+  REQUIRE(trainer->save(folder.path()));
+
+  options.what = GENERATE(objective::sft, objective::grpo);
+  options.kl_coefficient = options.what == objective::grpo ? 0.3 : 0;
+  options.lr = 0;
+  write_samples(folder.path() / "samples.json", samples, options);
+  test::run_oracle({"grpo", folder.path().string()});
+  auto expected
+    = value_of(safetensors_file::open(folder.path() / "gradients.safetensors"));
+
+  auto report = value_of(trainer->step(samples, options));
+  std::vector<float> loss(1);
+  REQUIRE(to_float32(value_of(expected.find("loss")), loss));
+  CHECK_THAT(report.loss, WithinRel(static_cast<double>(loss[0]), 1e-4));
+  if (options.what == objective::grpo) {
+    CHECK(report.clip_fraction > 0.05);
+    CHECK(report.clip_fraction < 0.95);
+  }
+  double norm = 0;
+  for (auto& entry : parameter_layout(config)) {
+    CAPTURE(entry.name);
+    std::vector<float> gradient(entry.bytes / sizeof(float));
+    REQUIRE(to_float32(value_of(expected.find(entry.name)), gradient));
+    auto found = trainer->gradients().subspan(entry.offset / sizeof(float),
+                                              gradient.size());
+    double largest = 0;
+    for (double value : gradient) {
+      largest = std::max(largest, std::abs(value));
+      norm += value * value;
+    }
+    CHECK(largest > 0);
+    CHECK(largest_difference(found, gradient) <= 1e-3 * largest + 1e-6);
+  }
+  CHECK_THAT(report.grad_norm, WithinRel(std::sqrt(norm), 1e-3));
+}
+
+TEST_CASE("masked samples have no influence at all", "[policy][trainer]") {
+  auto trainer = small_trainer(), other = small_trainer();
+  auto samples = some_samples(*trainer, 8, 61);
+  auto with_masked = samples;
+  train_sample masked = samples[0];
+  masked.kept = false;
+  masked.behaviour.assign(masked.response.size(), NAN);
+  masked.advantage = INFINITY;
+  with_masked.insert(with_masked.begin() + 3, masked);
+  masked.response = {100000};
+  with_masked.push_back(masked);
+  auto a = value_of(trainer->step(samples, grpo_options()));
+  auto b = value_of(other->step(with_masked, grpo_options()));
+  CHECK(a.loss == b.loss);
+  CHECK(a.tokens == b.tokens);
+  CHECK(b.samples == 10);
+  CHECK(b.kept == 8);
+  CHECK(trainer->copy_weights(1).what.checksum
+        == other->copy_weights(1).what.checksum);
+}
+
+TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
+  auto trainer = small_trainer(), other = small_trainer();
+  auto samples = some_samples(*trainer, 8, 61);
+  double kept = 0, all = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i].kept = i % 3 != 0;
+    all += static_cast<double>(samples[i].response.size());
+    kept += samples[i].kept ? static_cast<double>(samples[i].response.size())
+                            : 0;
+  }
+  auto options = grpo_options();
+  auto by_kept = value_of(trainer->step(samples, options));
+  options.denominator_all = true;
+  auto by_all = value_of(other->step(samples, options));
+  CHECK_THAT(by_all.grad_norm, WithinRel(by_kept.grad_norm * kept / all, 1e-4));
+}
+
+TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
+  auto whole = small_trainer(), parts = small_trainer();
+  auto samples = some_samples(*whole, 12, 61);
+  auto options = grpo_options();
+  options.micro_batch_tokens = 100000;
+  auto a = value_of(whole->step(samples, options));
+  options.micro_batch_tokens = 1; // Each sample alone.
+  auto b = value_of(parts->step(samples, options));
+  CHECK_THAT(a.loss, WithinAbs(b.loss, 1e-5));
+  CHECK_THAT(a.entropy, WithinAbs(b.entropy, 1e-4));
+  CHECK_THAT(a.mean_abs_log_ratio, WithinAbs(b.mean_abs_log_ratio, 1e-4));
+  CHECK(largest_difference(whole->gradients(), parts->gradients())
+        < 1e-4 * a.grad_norm);
+}
+
+TEST_CASE("training resumes bit for bit from a checkpoint",
+          "[policy][trainer]") {
+  auto straight = small_trainer();
+  auto samples = some_samples(*straight, 8, 61);
+  auto options = grpo_options();
+  options.kl_coefficient = 0.1;
+  straight->set_reference();
+  for (int i = 0; i < 2; ++i)
+    value_of(straight->step(samples, options));
+  test::temporary_folder folder;
+  REQUIRE(straight->save(folder.path()));
+  auto resumed = value_of(torch_trainer::open(folder.path(), {}, 99));
+  REQUIRE(resumed->load(folder.path()));
+  CHECK(read_text(folder.path() / "tokenizer.json")
+        == std::string{"{\"copied\": \"as it is\"}"});
+  for (int i = 0; i < 2; ++i) {
+    auto a = value_of(straight->step(samples, options));
+    auto b = value_of(resumed->step(samples, options));
+    CHECK(a.loss == b.loss);
+  }
+  CHECK(straight->copy_weights(4).what.checksum
+        == resumed->copy_weights(4).what.checksum);
+}
+
+TEST_CASE("a damaged checkpoint leaves the trainer as it was",
+          "[policy][trainer]") {
+  auto trainer = small_trainer();
+  test::temporary_folder folder;
+  REQUIRE(trainer->save(folder.path()));
+  auto before = trainer->copy_weights(0).what.checksum;
+  value_of(trainer->step(some_samples(*trainer, 2, 61), grpo_options()));
+  auto now = trainer->copy_weights(0).what.checksum;
+  REQUIRE(before != now);
+  fs::resize_file(folder.path() / "optimizer.safetensors", 1000);
+  auto refused = trainer->load(folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ec::corrupt);
+  CHECK(trainer->copy_weights(0).what.checksum == now);
+  fs::remove(folder.path() / "optimizer.safetensors");
+  CHECK(trainer->load(folder.path()).error().code == ec::not_found);
+}
+
+TEST_CASE("a step that is not finite changes nothing", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto samples = some_samples(*trainer, 4, 61);
+  auto before = trainer->copy_weights(0).what.checksum;
+  auto check = [&](double advantage, const char* what) {
+    samples[2].advantage = advantage;
+    auto refused = trainer->step(samples, grpo_options());
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, ContainsSubstring(what));
+    CHECK(trainer->copy_weights(0).what.checksum == before);
+  };
+  check(INFINITY, "sample 2");
+  check(-3e38, "the loss is");
+  samples[2].advantage = 1;
+  samples[1].behaviour[0] = NAN;
+  check(1, "sample 1: it has a behaviour log-probability of nan");
+  samples[1].behaviour[0] = 0;
+  samples[1].response[0] = 61;
+  check(1, "token 61 is outside");
+}
+
+TEST_CASE("an overflowing gradient names its parameter", "[policy][trainer]") {
+  test::temporary_folder folder;
+  write_config(folder.path());
+  auto config = test::small_config();
+  auto weights = random_weights(config, 5);
+  // A head with one enormous row: the loss is finite, its gradient is not.
+  auto bytes = *weights.data;
+  auto* embedding = reinterpret_cast<float*>(bytes.data());
+  for (int i = 0; i < 40; ++i)
+    embedding[7 * 40 + i] = 1e37f;
+  std::vector<float> flat(bytes.size() / sizeof(float));
+  std::memcpy(flat.data(), bytes.data(), bytes.size());
+  REQUIRE(write_weights(make_snapshot(config, 0, flat),
+                        folder.path() / "model.safetensors"));
+  auto trainer = value_of(torch_trainer::open(folder.path(), {}, 0));
+  auto before = trainer->copy_weights(0).what.checksum;
+  train_sample sample{{1, 2}, {4, 5}, {-1, -1}, 1, true};
+  auto refused = trainer->step({&sample, 1}, grpo_options());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ec::infra);
+  CHECK_THAT(refused.error().message, ContainsSubstring("unchanged"));
+  CHECK(trainer->copy_weights(0).what.checksum == before);
+}
+
+TEST_CASE("a batch masked whole takes no step", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto samples = some_samples(*trainer, 3, 61);
+  for (auto& sample : samples)
+    sample.kept = false;
+  auto before = trainer->copy_weights(0).what.checksum;
+  auto report = value_of(trainer->step(samples, grpo_options()));
+  CHECK_FALSE(report.stepped);
+  CHECK(report.samples == 3);
+  CHECK(report.kept == 0);
+  CHECK(trainer->copy_weights(0).what.checksum == before);
+}
+
+TEST_CASE("teaching lowers the loss of its examples", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto samples = some_samples(*trainer, 6, 61);
+  train_options options;
+  options.what = objective::sft;
+  options.lr = 0.01;
+  options.grad_clip = 1;
+  auto first = value_of(trainer->step(samples, options)).loss;
+  for (int i = 0; i < 40; ++i)
+    value_of(trainer->step(samples, options));
+  CHECK(value_of(trainer->step(samples, options)).loss < 0.2 * first);
+}
+
+TEST_CASE("reinforcement moves probability towards the better",
+          "[policy][trainer]") {
+  auto trainer = small_trainer();
+  train_sample good{{1, 2}, {4, 5, 6}, {}, 1, true};
+  train_sample bad{{1, 2}, {9, 8, 10}, {}, -1, true};
+  auto total = [&](const train_sample& sample) {
+    scored_sequence sequence{sample.prompt, sample.response};
+    auto scores = value_of(trainer->score({&sequence, 1}, 1))[0];
+    return std::pair{scores, scores[0] + scores[1] + scores[2]};
+  };
+  good.behaviour = total(good).first;
+  bad.behaviour = total(bad).first;
+  std::vector<train_sample> samples{good, bad};
+  train_options options;
+  options.lr = 0.003;
+  for (int i = 0; i < 5; ++i)
+    value_of(trainer->step(samples, options));
+  double before_good = 0, before_bad = 0;
+  for (float value : good.behaviour)
+    before_good += static_cast<double>(value);
+  for (float value : bad.behaviour)
+    before_bad += static_cast<double>(value);
+  CHECK(total(good).second > before_good);
+  CHECK(total(bad).second < before_bad);
+}
