@@ -11,12 +11,16 @@ namespace swage {
 /// Where a candidate is compiled for and run on.
 enum class target : uint8_t { cpu, cuda, cuda_host, musa };
 
-constexpr uint8_t num_values(target) { return 4; }
+constexpr uint8_t num_values(target) {
+  return 4;
+}
 
 /// What a candidate is: one C function, or a Python module with `ModelNew`.
 enum class form : uint8_t { function, module };
 
-constexpr uint8_t num_values(form) { return 2; }
+constexpr uint8_t num_values(form) {
+  return 2;
+}
 
 enum class dtype : uint8_t {
   float32,
@@ -31,7 +35,9 @@ enum class dtype : uint8_t {
   boolean,
 };
 
-constexpr uint8_t num_values(dtype) { return 10; }
+constexpr uint8_t num_values(dtype) {
+  return 10;
+}
 
 /// Size of one element in bytes.
 size_t size_of(dtype type);
@@ -47,16 +53,16 @@ bool from_string(const std::string& text, form& value);
 /// How a task is judged. Sizes of tolerances: NaN (the default) means by dtype
 /// (float32 1e-4, half types 1e-2, integers exact).
 struct eval_spec {
-  int32_t trials = 5;              ///< Random tests with fresh inputs.
-  int32_t stress = 2;              ///< Tests with signed and scaled inputs.
-  double rtol = -1;                ///< Negative: by dtype.
-  double atol = -1;                ///< Negative: by dtype.
-  double excessive_speedup = 10;   ///< Above it: measured again, then refused.
-  int32_t threads = 1;             ///< Of eager and of the candidate.
+  int32_t trials = 5;            ///< Random tests with fresh inputs.
+  int32_t stress = 2;            ///< Tests with signed and scaled inputs.
+  double rtol = -1;              ///< Negative: by dtype.
+  double atol = -1;              ///< Negative: by dtype.
+  double excessive_speedup = 10; ///< Above it: measured again, then refused.
+  int32_t threads = 1;           ///< Of eager and of the candidate.
   double build_timeout_s = 30;
-  double run_timeout_s = 10;       ///< For all calls of one trial together.
-  bool measure = true;             ///< Time it if it is correct and legal.
-  int32_t timing_pairs = 15;       ///< Interleaved (reference, candidate) pairs.
+  double run_timeout_s = 10; ///< For all calls of one trial together.
+  bool measure = true;       ///< Time it if it is correct and legal.
+  int32_t timing_pairs = 15; ///< Interleaved (reference, candidate) pairs.
 };
 
 /// One argument of the function form.
@@ -76,8 +82,10 @@ struct tensor_spec {
 /// by its strides (design: "Function form").
 struct signature {
   std::vector<tensor_spec> inputs;
-  std::vector<tensor_spec> state;   ///< Parameters and buffers, `state_dict` order.
-  std::vector<tensor_spec> outputs; ///< Buffers that the reference changes come last.
+  std::vector<tensor_spec>
+    state; ///< Parameters and buffers, `state_dict` order.
+  std::vector<tensor_spec>
+    outputs; ///< Buffers that the reference changes come last.
 };
 
 /// One unit of teaching or judging: a KernelBench-style Python module.
@@ -91,7 +99,7 @@ struct task {
   std::vector<std::string> tags; ///< Operator names.
   std::string canonical;         ///< Canonical expression; empty if unknown.
   std::string program; ///< Serialised `program` of a generated task, or empty.
-  signature args;                ///< Empty until the task was loaded.
+  signature args;      ///< Empty until the task was loaded.
 };
 
 template <class Inspector>
@@ -124,8 +132,8 @@ template <class Inspector>
 bool inspect(Inspector& f, task& x) {
   return f.object(x).fields(
     f.field("id", x.id), f.field("level", x.level),
-    f.field("reference", x.reference), f.field("on", x.on),
-    f.field("as", x.as), f.field("eval", x.eval), f.field("tags", x.tags),
+    f.field("reference", x.reference), f.field("on", x.on), f.field("as", x.as),
+    f.field("eval", x.eval), f.field("tags", x.tags),
     f.field("canonical", x.canonical), f.field("program", x.program),
     f.field("args", x.args));
 }

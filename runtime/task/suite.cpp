@@ -1,0 +1,252 @@
+#include "runtime/task/suite.hpp"
+
+#include "runtime/task/draw.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+namespace swage {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+auto bad_line(const fs::path& file, size_t line, const std::string& what) {
+  return fail(ec::invalid_argument,
+              fmt::format("{}:{}: {}", file.string(), line, what));
+}
+
+/// The module without comments, spaces and numbers.
+std::string essence(const std::string& reference) {
+  std::string text;
+  bool comment = false, digits = false;
+  for (unsigned char c : reference) {
+    comment = c != '\n' && (comment || c == '#');
+    if (comment || std::isspace(c))
+      continue;
+    if (std::isdigit(c) && digits)
+      continue;
+    digits = std::isdigit(c);
+    text += digits ? '0' : static_cast<char>(c);
+  }
+  return text;
+}
+
+/// What a module lacks to be a task, or an empty text.
+std::string missing_part(const std::string& reference) {
+  for (auto part : {"class Model", "def get_inputs"})
+    if (reference.find(part) == reference.npos)
+      return fmt::format("no '{}' in the module", part);
+  return {};
+}
+
+result<task> finish(task what, const verifier_config& verifier) {
+  if (!from_string(verifier.target, what.on)
+      || !from_string(verifier.form, what.as))
+    return fail(
+      ec::invalid_config,
+      fmt::format("[verifier] target '{}' and form '{}': expected cpu, "
+                  "cuda, cuda-host or musa, and function or module",
+                  verifier.target, verifier.form));
+  what.eval = make_eval_spec(verifier);
+  what.canonical = essence(what.reference);
+  return what;
+}
+
+/// The number in the nearest folder called levelN above a file, else 1.
+int32_t level_of(const fs::path& file) {
+  for (auto folder = file.parent_path(); folder.has_filename();
+       folder = folder.parent_path()) {
+    auto name = folder.filename().string();
+    if (name.starts_with("level") && name.size() == 6
+        && std::isdigit(static_cast<unsigned char>(name[5])))
+      return name[5] - '0';
+  }
+  return 1;
+}
+
+result<std::string> text_field(const json& row, const char* key) {
+  auto found = row.find(key);
+  if (found == row.end())
+    return fail(ec::invalid_argument,
+                fmt::format("field '{}' is missing", key));
+  if (!found->is_string())
+    return fail(ec::invalid_argument,
+                fmt::format("field '{}': expected a string, found {}", key,
+                            found->type_name()));
+  return found->get<std::string>();
+}
+
+result<task> parse_row(const std::string& line,
+                       const verifier_config& verifier) {
+  auto row = json::parse(line, nullptr, false);
+  if (!row.is_object())
+    return fail(ec::invalid_argument,
+                "expected one JSON object with the fields id and reference");
+  auto id = text_field(row, "id");
+  if (!id)
+    return tl::unexpected(id.error());
+  auto reference = text_field(row, "reference");
+  if (!reference)
+    return tl::unexpected(reference.error());
+  task what;
+  what.id = *id;
+  what.reference = *reference;
+  if (auto level = row.find("level"); level != row.end()) {
+    if (!level->is_number_integer() || level->get<int64_t>() < 1
+        || level->get<int64_t>() > 9)
+      return fail(ec::invalid_argument,
+                  fmt::format("field 'level': expected a number from 1 to 9, "
+                              "found {}",
+                              level->dump()));
+    what.level = level->get<int32_t>();
+  }
+  if (auto missing = missing_part(what.reference); !missing.empty())
+    return fail(ec::invalid_argument, "field 'reference': " + missing);
+  return finish(std::move(what), verifier);
+}
+
+result<std::vector<task>> load_lines(const fs::path& path,
+                                     const verifier_config& verifier) {
+  std::ifstream file{path};
+  if (!file)
+    return fail(ec::io, fmt::format("{}: cannot be read", path.string()));
+  std::vector<task> tasks;
+  std::map<std::string, size_t> seen;
+  std::string line;
+  for (size_t number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == line.npos)
+      continue;
+    auto parsed = parse_row(line, verifier);
+    if (!parsed)
+      return bad_line(path, number, parsed.error().message);
+    auto [first, fresh] = seen.emplace(parsed->id, number);
+    if (!fresh)
+      return bad_line(path, number,
+                      fmt::format("id '{}' occurs twice, first in line {}",
+                                  parsed->id, first->second));
+    tasks.push_back(std::move(*parsed));
+  }
+  return tasks;
+}
+
+result<std::vector<task>> load_folder(const fs::path& path,
+                                      const verifier_config& verifier) {
+  std::vector<fs::path> files;
+  std::error_code problem;
+  for (auto& entry : fs::recursive_directory_iterator(path, problem))
+    if (entry.is_regular_file() && entry.path().extension() == ".py")
+      files.push_back(entry.path());
+  if (problem)
+    return fail(ec::io,
+                fmt::format("{}: {}", path.string(), problem.message()));
+  std::ranges::sort(files);
+  std::vector<task> tasks;
+  for (auto& file : files) {
+    auto loaded = load_task_file(file, verifier);
+    if (!loaded)
+      return tl::unexpected(loaded.error());
+    loaded->id = file.lexically_relative(path).replace_extension().string();
+    tasks.push_back(std::move(*loaded));
+  }
+  return tasks;
+}
+
+} // namespace
+
+result<task> load_task_file(const fs::path& file,
+                            const verifier_config& verifier) {
+  std::ifstream stream{file, std::ios::binary};
+  if (!fs::is_regular_file(file) || !stream)
+    return fail(
+      ec::not_found,
+      fmt::format("{}: no such file, or it cannot be read; expected a "
+                  "Python module with Model and get_inputs",
+                  file.string()));
+  task what;
+  what.reference.assign(std::istreambuf_iterator<char>{stream}, {});
+  if (auto missing = missing_part(what.reference); !missing.empty())
+    return fail(ec::task_invalid,
+                fmt::format("{}:1: {}; expected a Python module with Model and "
+                            "get_inputs",
+                            file.string(), missing));
+  what.id = file.stem().string();
+  what.level = level_of(fs::absolute(file));
+  return finish(std::move(what), verifier);
+}
+
+result<std::vector<task>> load_suite(const fs::path& path,
+                                     const verifier_config& verifier) {
+  if (!fs::exists(path))
+    return fail(ec::not_found,
+                fmt::format("{}: no such folder or file; expected a folder of "
+                            ".py modules or a JSON-lines file",
+                            path.string()));
+  auto tasks = fs::is_directory(path) ? load_folder(path, verifier)
+                                      : load_lines(path, verifier);
+  if (tasks && tasks->empty())
+    return fail(ec::invalid_argument,
+                fmt::format("{}: holds no task; expected .py modules, or lines "
+                            "with a JSON object each",
+                            path.string()));
+  return tasks;
+}
+
+result<task_sets> split_suite(std::vector<task> all,
+                              const tasks_config& tasks) {
+  draw random{tasks.seed};
+  std::ranges::sort(all, {}, &task::id);
+  for (size_t i = all.size(); i > 1; --i)
+    std::swap(
+      all[i - 1],
+      all[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  auto total = all.size();
+  struct part {
+    const char* name;
+    std::vector<task>* tasks;
+    size_t room;
+    bool wanted;
+  };
+  task_sets sets;
+  part parts[] = {
+    {"held_out", &sets.held_out,
+     std::min<size_t>(tasks.held_out, std::max<size_t>(total / 3, 1)),
+     tasks.held_out > 0},
+    {"validation", &sets.validation,
+     std::min<size_t>(tasks.validation, std::max<size_t>(total / 5, 1)),
+     tasks.validation > 0},
+    {"train", &sets.train, tasks.train, tasks.train > 0},
+  };
+  // A module goes where the first of its kind went.
+  std::map<std::string, part*> home;
+  for (auto& what : all) {
+    auto known = home.find(what.canonical);
+    auto* to = known == home.end() ? nullptr : known->second;
+    for (auto& candidate : parts)
+      if (!to && candidate.tasks->size() < candidate.room)
+        to = &candidate;
+    if (!to)
+      continue;
+    home.emplace(what.canonical, to);
+    if (to->tasks->size() < to->room)
+      to->tasks->push_back(std::move(what));
+  }
+  for (auto& filled : parts)
+    if (filled.wanted && filled.tasks->empty())
+      return fail(
+        ec::invalid_config,
+        fmt::format("[tasks] suite: {} modules are too few for the sets "
+                    "train, validation and held_out; '{}' stays empty",
+                    total, filled.name));
+  return sets;
+}
+
+} // namespace swage
