@@ -28,6 +28,8 @@ struct engine_options {
   uint64_t secret = 0;              ///< Seeds of inputs derive from it; 0: from the OS.
   int measure_cpu = -1;             ///< Core to measure on; -1: the last of our set.
   bool cache_verdicts = true;
+  std::string prompt;               ///< Hash of the prompts; part of a verdict's key.
+  std::string compiler = "g++";
 };
 
 /// Judges candidates: extract, screen, build, run, judge, measure, verdict.

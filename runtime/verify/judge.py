@@ -1,0 +1,211 @@
+"""The judge: draws inputs and computes what is right. A trusted child of the
+engine; it never sees a candidate, its code, or what it produced.
+
+usage: judge.py FD
+
+FD is one end of a Unix stream socket; judge_channel.py has its messages.
+Requests and their replies ({"ok": true, ...} or {"ok": false, "kind": KIND,
+"what": TEXT}, KIND one of unknown, task_invalid, failed):
+
+  load     key, source, name, seed  -> signature, kinds, forward_s
+  inputs   key, cases, inputs, state  (fd)  fills inputs and state
+  outputs  key, cases, outputs        (fd)  fills what the reference gives
+  forget   key
+
+`cases` is a list of {seed, kind, base, change?, state?}: seeds as decimal
+strings; `inputs`, `state` and `outputs` are offsets of each tensor from a
+case's base in the file. "state" names the seed that the state is drawn from
+where it is not the case's own; "change" the seed of the later elements.
+"""
+
+import ctypes
+import mmap
+import os
+import sys
+import traceback
+from collections import OrderedDict
+
+import torch
+
+from judge_channel import Channel
+from judge_reference import Reference
+from judge_task import ProtocolError, TaskInvalid, seed_everything, store
+
+MAX_TASKS = 64
+MAX_TASK_BYTES = 1 << 30
+
+
+class UnknownTask(Exception):
+    """Not loaded, or forgotten since: the engine sends the source again."""
+
+
+class Mapping:
+    """A file of the engine's, writable."""
+
+    def __init__(self, fd):
+        self.size = os.fstat(fd).st_size
+        self.map = mmap.mmap(fd, self.size)
+        self.view = (ctypes.c_char * self.size).from_buffer(self.map)
+        self.address = ctypes.addressof(self.view)
+
+    def put(self, tensors, base, offsets):
+        if len(tensors) != len(offsets):
+            raise ProtocolError(
+                f"{len(tensors)} tensors, but {len(offsets)} offsets"
+            )
+        for tensor, offset in zip(tensors, offsets):
+            at = base + offset
+            if not 0 <= at <= self.size:
+                raise ProtocolError(f"offset {at} is not in 0..{self.size}")
+            store(tensor, self.address + at, self.size - at)
+
+    def close(self):
+        del self.view
+        self.map.close()
+
+
+class Judge:
+    def __init__(self):
+        self.tasks = OrderedDict()
+
+    def load(self, message, fds):
+        key = message["key"]
+        reference = self.tasks.get(key)
+        if reference is None:
+            reference = Reference(
+                message["source"], message["name"], int(message["seed"])
+            )
+            self.tasks[key] = reference
+            self.shrink()
+        self.tasks.move_to_end(key)
+        return {
+            "signature": reference.signature,
+            "kinds": reference.kinds,
+            "facts": reference.facts(),
+            "forward_s": reference.forward_s,
+        }
+
+    def shrink(self):
+        """Forgets the tasks that were not asked for longest."""
+        while len(self.tasks) > 1 and (
+            len(self.tasks) > MAX_TASKS
+            or sum(x.bytes() for x in self.tasks.values()) > MAX_TASK_BYTES
+        ):
+            self.tasks.popitem(last=False)
+
+    def inputs(self, message, fds):
+        reference = self.find(message)
+        file = Mapping(fds[0])
+        try:
+            for case in message["cases"]:
+                base = case["base"]
+                file.put(self.drawn(reference, case), base, message["inputs"])
+                if message.get("state") is not None:
+                    reference.draw_state(int(case.get("state", case["seed"])))
+                    state = [x.contiguous() for _, x, _ in reference.state]
+                    file.put(state, base, message["state"])
+        finally:
+            file.close()
+        return {}
+
+    def outputs(self, message, fds):
+        reference = self.find(message)
+        file = Mapping(fds[0])
+        try:
+            for case in message["cases"]:
+                tensors = self.drawn(reference, case)
+                reference.draw_state(int(case.get("state", case["seed"])))
+                results = reference.outputs(tensors, int(case["seed"]))
+                self.check(reference, results)
+                file.put(results, case["base"], message["outputs"])
+        finally:
+            file.close()
+        return {}
+
+    def drawn(self, reference, case):
+        change = case.get("change")
+        return reference.inputs(
+            int(case["seed"]),
+            case.get("kind", "plain"),
+            None if change is None else int(change),
+        )
+
+    def check(self, reference, results):
+        for spec, value in zip(reference.signature["outputs"], results):
+            if list(value.shape) != spec["shape"]:
+                raise TaskInvalid(
+                    f"the shape of result '{spec['name']}' depends on the "
+                    f"values of the inputs: {spec['shape']}, then "
+                    f"{list(value.shape)}"
+                )
+            if value.is_floating_point() and not value.isfinite().all():
+                raise TaskInvalid(
+                    f"the reference's result '{spec['name']}' is not finite "
+                    "for some of its inputs"
+                )
+
+    def forget(self, message, fds):
+        self.tasks.pop(message["key"], None)
+        return {}
+
+    def find(self, message):
+        key = message["key"]
+        if key not in self.tasks:
+            raise UnknownTask(key)
+        self.tasks.move_to_end(key)
+        return self.tasks[key]
+
+    def answer(self, message, fds):
+        handlers = {
+            "load": self.load,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "forget": self.forget,
+        }
+        if message.get("op") not in handlers:
+            return refusal("failed", f"no such request: {message.get('op')}")
+        try:
+            return dict(handlers[message["op"]](message, fds), ok=True)
+        except TaskInvalid as reason:
+            return refusal("task_invalid", str(reason))
+        except UnknownTask as reason:
+            return refusal("unknown", f"task {reason} is not loaded")
+        except (ProtocolError, MemoryError) as reason:
+            return refusal("failed", f"{type(reason).__name__}: {reason}")
+        except (Exception, SystemExit) as reason:
+            # Raised by the task's own code, wherever that was called.
+            where = traceback.extract_tb(reason.__traceback__)[-1]
+            text = f"{type(reason).__name__}: {reason}"[:600]
+            return refusal(
+                "task_invalid",
+                f"the reference raises {text} "
+                f"({os.path.basename(where.filename)}, line {where.lineno})",
+            )
+
+
+def refusal(kind, what):
+    return {"ok": False, "kind": kind, "what": what}
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    torch.backends.mkldnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    seed_everything(0)
+    channel = Channel(int(sys.argv[1]))
+    # A task that prints must not write into the engine's output.
+    os.dup2(2, 1)
+    judge = Judge()
+    channel.send({"ok": True, "torch": torch.__version__})
+    while (received := channel.receive()) is not None:
+        message, fds = received
+        try:
+            channel.send(judge.answer(message, fds))
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+
+if __name__ == "__main__":
+    main()

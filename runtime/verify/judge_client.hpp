@@ -1,0 +1,106 @@
+#pragma once
+
+#include "runtime/error.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/verify/case_layout.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace swage {
+
+/// What the inputs of a case are like: as the task draws them, or a stress.
+enum class case_kind : uint8_t {
+  plain,
+  signed_, ///< Each element's sign drawn anew.
+  large,   ///< Scaled up.
+  small,   ///< Scaled down.
+};
+
+const char* to_string(case_kind kind);
+bool from_string(const std::string& text, case_kind& kind);
+
+/// A value that the task's author fixed: no argument of the function form.
+struct constant_input {
+  std::string name;
+  std::string value; ///< As Python prints it.
+};
+
+/// A task as the judge holds it.
+struct judged_task {
+  std::string key;
+  std::string reference; ///< Its source, to load it again.
+  signature args;
+  std::vector<constant_input> constants;
+  std::vector<case_kind> stress; ///< Those that are fair for this task.
+  double forward_s = 0;          ///< Wall time of one eager call.
+  std::vector<int64_t> changed_inputs; ///< Outputs too, after the results.
+  std::vector<int64_t> changed_state;  ///< Outputs too, after those.
+  uint64_t seed = 0; ///< That its parameters were drawn from.
+};
+
+/// Which data one call gets. The same values make the same data again.
+struct judge_case {
+  uint64_t seed = 0;
+  case_kind kind = case_kind::plain;
+  uint32_t which = 0; ///< Place in the shared file, in layouts.
+  std::optional<uint64_t> state; ///< Seed of the state; none: `seed`.
+  /// The later elements of each input come from this seed: a probe against
+  /// results that are kept by pointer or by how an input begins.
+  std::optional<uint64_t> change;
+};
+
+/// Where tensors lie in a file that the judge fills.
+struct judge_file {
+  int fd = -1;
+  const case_layout* layout = nullptr;
+};
+
+/// The judge as the engine sees it: a trusted Python child that draws inputs
+/// and computes what is right (judge.py). It is started at once, and again
+/// when it died; tasks that it forgot are sent again. One thread at a time.
+///
+/// Errors: `ec::task_invalid` with the reason, `ec::timeout`, `ec::cancelled`,
+/// `ec::infra`.
+class judge_client {
+public:
+  /// @param library Folder of judge.py.
+  static result<std::unique_ptr<judge_client>>
+  start(std::filesystem::path python, std::filesystem::path library,
+        uint64_t secret);
+
+  ~judge_client();
+
+  /// Loads a task, or returns it as it was loaded before.
+  result<std::shared_ptr<const judged_task>>
+  load(const task& what, const std::stop_token& stop = {});
+
+  /// Draws inputs and, if asked, state of each case into the file.
+  result<void> draw(const judged_task& what, std::span<const judge_case> cases,
+                    const judge_file& into, bool with_state = true);
+
+  /// Computes what each case should give, into the outputs of a file that no
+  /// candidate sees.
+  result<void> compute(const judged_task& what,
+                       std::span<const judge_case> cases,
+                       const judge_file& into);
+
+  /// CPU seconds of the judge so far, all its lives together.
+  double cpu_s() const;
+
+  /// Times that it had to be started again.
+  uint64_t restarts() const;
+
+private:
+  struct impl;
+  explicit judge_client(std::unique_ptr<impl> self);
+  std::unique_ptr<impl> impl_;
+};
+
+} // namespace swage

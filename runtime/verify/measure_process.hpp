@@ -1,0 +1,74 @@
+#pragma once
+
+#include "runtime/error.hpp"
+#include "runtime/verify/build.hpp"
+#include "runtime/verify/control_channel.hpp"
+#include "runtime/verify/judge_client.hpp"
+#include "runtime/verify/python_process.hpp"
+#include "runtime/verify/rejection.hpp"
+
+#include <tl/expected.hpp>
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace swage {
+
+/// Seconds, or why there are none.
+using timing = tl::expected<double, rejection>;
+
+/// A process that is timed: a reference or a candidate, forked from one and
+/// the same warm template (timing_template.py). Ends with this object.
+class timed_process {
+public:
+  static constexpr uint32_t reference_cases = 4;
+
+  /// A candidate on `memory`, which must outlive it.
+  static result<std::unique_ptr<timed_process>>
+  candidate(python_process& from, const artifact& code, const signature& args,
+            const shared_memory& memory, const sandbox_limits& limits);
+
+  /// The task's own module. `memory` has `reference_cases` cases: inputs are
+  /// in the first, results appear in the last; the others stand for requests.
+  static result<std::unique_ptr<timed_process>>
+  reference(python_process& from, const judged_task& what, uint64_t state,
+            const signature& args, const shared_memory& memory);
+
+  ~timed_process();
+
+  /// Waits until it is loaded.
+  timing load(double timeout_s);
+
+  /// Makes the inputs of the first case ready. Not part of a call's time.
+  timing prepare(double timeout_s);
+
+  /// Wall time of one call on them, as this side's clock has it.
+  timing call(double timeout_s);
+
+  /// The same round trip with nothing in it.
+  timing empty(double timeout_s);
+
+  /// A reference writes the result of its last call to its last case.
+  timing store(double timeout_s);
+
+  pid_t pid() const { return pid_; }
+
+private:
+  timed_process(python_process& from, control_channel channel,
+                const signature& args);
+
+  result<void> adopt(int64_t pid);
+  timing ask(control::request_kind kind, uint32_t which, double timeout_s);
+  timing wait(double timeout_s);
+
+  python_process& from_;
+  control_channel channel_;
+  const signature& args_;
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  bool is_reference_ = false;
+};
+
+} // namespace swage

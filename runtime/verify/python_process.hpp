@@ -1,0 +1,63 @@
+#pragma once
+
+#include "runtime/error.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace swage {
+
+struct python_program {
+  std::filesystem::path python;
+  std::filesystem::path script;
+  std::vector<std::string> arguments; ///< Behind the socket's number.
+  double start_timeout_s = 120; ///< Importing torch on a busy machine.
+};
+
+/// A trusted Python child that answers requests, one at a time, over a Unix
+/// socket: 32-bit little-endian length, JSON, file descriptors with the first
+/// byte. Ends with this object; a child that missed a deadline is killed,
+/// since its answer would be taken for the next one's.
+class python_process {
+public:
+  /// Spawns the child and returns at once. It may be called with threads
+  /// running.
+  static result<std::unique_ptr<python_process>>
+  start(const python_program& what);
+
+  ~python_process();
+
+  /// Sends a request and waits for its reply, or fails with `ec::timeout`,
+  /// `ec::cancelled` or `ec::infra` (it died); the process is then gone.
+  result<nlohmann::json> ask(const nlohmann::json& request,
+                             std::span<const int> fds, double timeout_s,
+                             const std::stop_token& stop = {});
+
+  bool alive() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
+
+  /// CPU seconds of the process and of its children that it waited for.
+  double cpu_s() const;
+
+private:
+  python_process(python_program what, pid_t pid, int socket);
+
+  result<void> wait_until_ready(const std::stop_token& stop);
+  error lost(ec code, const std::string& why);
+  void end();
+
+  python_program what_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  bool ready_ = false;
+};
+
+} // namespace swage

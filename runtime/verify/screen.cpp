@@ -1,0 +1,186 @@
+#include "runtime/verify/screen.hpp"
+
+#include "runtime/verify/tokens.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+namespace swage {
+
+namespace {
+
+using tokens = std::span<const token>;
+
+// Called, these mean something else than computing. The list holds no names
+// that honest kernels give their own functions.
+constexpr std::array<std::string_view, 34> forbidden_calls = {
+  "system",
+  "popen",
+  "fork",
+  "vfork",
+  "execl",
+  "execlp",
+  "execle",
+  "execv",
+  "execvp",
+  "execvpe",
+  "execve",
+  "posix_spawn",
+  "posix_spawnp",
+  "socket",
+  "socketpair",
+  "dlopen",
+  "dlmopen",
+  "dlsym",
+  "syscall",
+  "ptrace",
+  "memfd_create",
+  "shm_open",
+  "fopen",
+  "freopen",
+  "sigaction",
+  "unshare",
+  "setns",
+  "prctl",
+  "process_vm_readv",
+  "process_vm_writev",
+  "dl_iterate_phdr",
+  "pthread_kill",
+  "quick_exit",
+  "at_quick_exit"};
+
+constexpr std::array<std::string_view, 3> assemblers = {"asm", "__asm",
+                                                        "__asm__"};
+
+bool is(const token& t, std::string_view text) {
+  return t.kind != token_kind::string && t.text == text;
+}
+
+template <size_t N>
+bool contains(const std::array<std::string_view, N>& names,
+              std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+rejection tampering(const token& where, std::string_view what) {
+  return {category::cheating_tampering,
+          fmt::format("line {}: {}", where.line, what)};
+}
+
+/// Looks at one token with what stands around it.
+class screener {
+public:
+  explicit screener(tokens all) : all_(all) {}
+
+  std::optional<rejection> run() {
+    for (at_ = 0; at_ < all_.size(); ++at_)
+      if (auto found = look())
+        return found;
+    return std::nullopt;
+  }
+
+private:
+  const token& here() const { return all_[at_]; }
+  bool next_is(std::string_view text, size_t ahead = 1) const {
+    return at_ + ahead < all_.size() && is(all_[at_ + ahead], text);
+  }
+  bool previous_is(std::string_view text, size_t back = 1) const {
+    return at_ >= back && is(all_[at_ - back], text);
+  }
+
+  std::optional<rejection> look() {
+    if (here().kind == token_kind::directive)
+      return directive();
+    if (here().kind == token_kind::header)
+      return header();
+    if (here().kind == token_kind::identifier)
+      return identifier();
+    return brace();
+  }
+
+  std::optional<rejection> directive() {
+    if (at_ + 1 >= all_.size())
+      return std::nullopt;
+    const auto& name = all_[at_ + 1];
+    if (name.text == "line" || name.kind == token_kind::number)
+      return tampering(name, "#line hides where errors are");
+    if (name.text.starts_with("if"))
+      conditional_ = true;
+    if (name.text == "include" || name.text == "include_next")
+      if (at_ + 2 >= all_.size() || all_[at_ + 2].kind != token_kind::header)
+        return tampering(name, "an #include of what a macro makes");
+    bool defines = name.text == "define" || name.text == "undef";
+    if (defines && next_is("kernel", 2))
+      return rejection{category::compile_bad_interface,
+                       fmt::format("line {}: 'kernel' has to be a function, "
+                                   "not a macro",
+                                   name.line)};
+    if (name.text == "pragma" && next_is("GCC", 2)
+        && (next_is("dependency", 3) || next_is("pch_preprocess", 3)))
+      return tampering(name, "a #pragma that reads a file");
+    return std::nullopt;
+  }
+
+  std::optional<rejection> header() const {
+    auto path = here().text;
+    auto inner = path.substr(std::min<size_t>(1, path.size()));
+    if (inner.starts_with('/') || inner.find("..") != std::string_view::npos)
+      return tampering(here(), "an #include from outside the include folders");
+    return std::nullopt;
+  }
+
+  std::optional<rejection> identifier() const {
+    auto name = here().text;
+    if (name == "swage_call")
+      return tampering(here(), "'swage_call' belongs to the verifier");
+    bool member = previous_is(".") || previous_is("->");
+    if (member)
+      return std::nullopt;
+    if (contains(assemblers, name))
+      return tampering(here(), "assembler");
+    bool attribute = (name == "constructor" || name == "__constructor__"
+                      || name == "destructor" || name == "__destructor__")
+                     && (previous_is("(") || previous_is("::")
+                         || previous_is(","))
+                     && (next_is(")") || next_is("]") || next_is("(")
+                         || next_is(","));
+    if (attribute && (previous_is("gnu", 2) || previous_is("(", 2)))
+      return tampering(here(), "code that runs before or after the kernel");
+    if (!contains(forbidden_calls, name) || !next_is("("))
+      return std::nullopt;
+    bool own = previous_is("::") && at_ >= 2
+               && all_[at_ - 2].kind == token_kind::identifier
+               && !is(all_[at_ - 2], "std");
+    if (own)
+      return std::nullopt;
+    return tampering(here(), fmt::format("a call of '{}'", name));
+  }
+
+  std::optional<rejection> brace() {
+    if (is(here(), "{"))
+      ++depth_;
+    else if (is(here(), "}") && --depth_ < 0 && !conditional_)
+      return rejection{
+        category::compile_compiler,
+        fmt::format("line {}: '}}' closes nothing", here().line)};
+    return std::nullopt;
+  }
+
+  tokens all_;
+  size_t at_ = 0;
+  int64_t depth_ = 0;
+  bool conditional_ = false; ///< Braces may be in branches that exclude others.
+};
+
+} // namespace
+
+std::optional<rejection> screen(std::string_view code) {
+  auto all = cpp_tokens(code);
+  return screener{all}.run();
+}
+
+} // namespace swage

@@ -1,0 +1,303 @@
+#include "runtime/verify/judge_client.hpp"
+#include "runtime/verify/shared_memory.hpp"
+#include "tests/runtime/verify/engine_fixture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace swage;
+
+/// One judge for the whole program: importing torch takes seconds.
+judge_client& judge() {
+  static auto made = judge_client::start(
+    test::from_environment("SWAGE_PYTHON"),
+    std::filesystem::current_path() / "runtime/verify", 42);
+  if (!made)
+    FAIL(made.error().message);
+  return **made;
+}
+
+/// A module from its forward's lines and what surrounds them.
+task module_of(const std::string& forward, const std::string& inputs,
+               const std::string& init = "pass") {
+  task out;
+  out.reference = fmt::format(R"(
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {}
+
+    def forward(self, {}):
+        {}
+
+
+def get_inputs():
+    return [{}]
+)",
+                              init, inputs.substr(0, inputs.find('=')), forward,
+                              inputs.substr(inputs.find('=') + 1));
+  return out;
+}
+
+std::shared_ptr<const judged_task> loaded(const task& what) {
+  auto out = judge().load(what);
+  if (!out)
+    FAIL(out.error().message);
+  return *out;
+}
+
+std::string refusal(const task& what) {
+  auto out = judge().load(what);
+  if (out)
+    return "it was loaded";
+  CHECK(out.error().code == ec::task_invalid);
+  return out.error().message;
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+std::span<float> floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+/// Cases drawn into memory, and what is right for them.
+struct drawn {
+  std::shared_ptr<const judged_task> what;
+  case_layout layout, expected_layout;
+  shared_memory memory, expected;
+
+  drawn(const task& source, std::vector<judge_case> cases)
+    : what{loaded(source)}, layout{lay_out(what->args)},
+      expected_layout{lay_out({{}, {}, what->args.outputs})},
+      memory{make(layout, cases)}, expected{make(expected_layout, cases)} {
+    auto a = judge().draw(*what, cases, {memory.fd(), &layout});
+    if (!a)
+      FAIL(a.error().message);
+    auto b = judge().compute(*what, cases, {expected.fd(), &expected_layout});
+    if (!b)
+      FAIL(b.error().message);
+  }
+
+  static shared_memory make(const case_layout& layout,
+                            const std::vector<judge_case>& cases) {
+    auto made = shared_memory::create(layout,
+                                      static_cast<uint32_t>(cases.size()));
+    if (!made)
+      FAIL(made.error().message);
+    return std::move(*made);
+  }
+};
+
+judge_case with_seed(uint64_t seed, uint32_t which = 0) {
+  judge_case out;
+  out.seed = seed;
+  out.which = which;
+  return out;
+}
+
+const task doubled = module_of("return x * 2", "x=torch.rand(4, 100)");
+
+} // namespace
+
+TEST_CASE("a signature lists inputs, state and outputs", "[verify][judge]") {
+  auto what = loaded(module_of(
+    "return self.fc(x).t(), (x > y).sum(), k", "x, y, k=torch.rand(3, 4), "
+                                               "torch.rand(4, 3).t(), 2.5",
+    "self.fc = nn.Linear(4, 5)"));
+  const auto& args = what->args;
+  REQUIRE(args.inputs.size() == 2);
+  CHECK(args.inputs[0].name == "x");
+  CHECK(args.inputs[0].shape == std::vector<int64_t>{3, 4});
+  CHECK(args.inputs[0].strides.empty());
+  CHECK(args.inputs[1].strides == std::vector<int64_t>{1, 3});
+  REQUIRE(args.state.size() == 2);
+  CHECK(args.state[0].name == "fc_weight");
+  CHECK(args.state[1].shape == std::vector<int64_t>{5});
+  REQUIRE(args.outputs.size() == 2);
+  CHECK(args.outputs[0].shape == std::vector<int64_t>{5, 3});
+  CHECK(args.outputs[0].strides.empty());
+  CHECK(args.outputs[1].type == dtype::int64);
+  CHECK(args.outputs[1].shape.empty());
+  REQUIRE(what->constants.size() == 1);
+  CHECK(what->constants[0].name == "k");
+  CHECK(what->constants[0].value == "2.5");
+}
+
+TEST_CASE("names of tensors are distinct C identifiers", "[verify][judge]") {
+  auto what = loaded(module_of("return float + out + self.register_1",
+                               "float, out=torch.rand(3), torch.rand(3)",
+                               "self.register_1 = nn.Parameter(torch.rand(3))"));
+  CHECK(what->args.inputs[0].name == "float_");
+  CHECK(what->args.inputs[1].name == "out");
+  CHECK(what->args.outputs[0].name == "out_");
+}
+
+TEST_CASE("buffers that the reference changes are outputs too",
+          "[verify][judge]") {
+  auto what = loaded(module_of("return self.bn(x)", "x=torch.rand(8, 3)",
+                               "self.bn = nn.BatchNorm1d(3)"));
+  CHECK(what->args.state.size() == 5);
+  REQUIRE(what->args.outputs.size() == 4);
+  CHECK(what->args.outputs[1].name == "bn_running_mean_out");
+  CHECK(what->args.outputs[3].type == dtype::int64);
+}
+
+TEST_CASE("inputs that the reference changes are outputs too",
+          "[verify][judge]") {
+  auto source = module_of("x.add_(1); return x * 2", "x=torch.rand(5)");
+  drawn data{source, {with_seed(1)}};
+  REQUIRE(data.what->args.outputs.size() == 2);
+  CHECK(data.what->args.outputs[1].name == "x_out");
+  auto x = floats(data.memory.input(0, 0))[0];
+  CHECK(x < 1);
+  CHECK(floats(data.expected.output(0, 1))[0] == x + 1);
+}
+
+TEST_CASE("tensors outside the state dict are state", "[verify][judge]") {
+  auto what = loaded(module_of("return x + self.hidden", "x=torch.rand(4)",
+                               "self.hidden = torch.rand(4)"));
+  REQUIRE(what->args.state.size() == 1);
+  CHECK(what->args.state[0].name == "hidden");
+}
+
+TEST_CASE("a task that cannot be judged says why", "[verify][judge]") {
+  CHECK(mentions(refusal(module_of("return torch.log(x - 2)",
+                                   "x=torch.rand(5)")),
+                 "not finite"));
+  CHECK(mentions(refusal(module_of("return F.dropout(x, training=True)",
+                                   "x=torch.rand(50)")),
+                 "random"));
+  CHECK(mentions(refusal(module_of("return x", "x=torch.rand(5)")),
+                 "does no work"));
+  CHECK(mentions(refusal(module_of("return x + 1", "x=3")), "no tensor"));
+  CHECK(mentions(refusal(module_of("return None", "x=torch.rand(5)")),
+                 "returns no tensor"));
+  CHECK(mentions(refusal(module_of("raise ValueError('bad day')",
+                                   "x=torch.rand(5)")),
+                 "bad day"));
+  CHECK(mentions(refusal(module_of("return x + 1", "x=object()")), "object"));
+  CHECK(mentions(refusal(module_of(
+                   "return x + 1",
+                   "x=torch.rand(torch.randint(2, 90, ()).item())")),
+                 "shape"));
+  CHECK(mentions(refusal(module_of("return x.to(torch.complex64)",
+                                   "x=torch.rand(5)")),
+                 "complex64"));
+  task broken;
+  broken.reference = "class Model(:\n";
+  CHECK(mentions(refusal(broken), "SyntaxError"));
+  broken.reference = "import torch\n";
+  CHECK(mentions(refusal(broken), "'Model'"));
+}
+
+TEST_CASE("a rectifier does work although its inputs are positive",
+          "[verify][judge]") {
+  CHECK(judge().load(module_of("return F.relu(x)", "x=torch.rand(5)")));
+}
+
+TEST_CASE("one seed makes one case, another makes another",
+          "[verify][judge]") {
+  drawn data{doubled, {with_seed(7, 0), with_seed(7, 1), with_seed(8, 2)}};
+  auto first = floats(data.memory.input(0, 0));
+  CHECK(std::ranges::equal(first, floats(data.memory.input(1, 0))));
+  CHECK_FALSE(std::ranges::equal(first, floats(data.memory.input(2, 0))));
+  for (size_t i = 0; i < first.size(); ++i)
+    REQUIRE(floats(data.expected.output(0, 0))[i] == 2 * first[i]);
+}
+
+TEST_CASE("a changed case keeps only its beginning", "[verify][judge]") {
+  auto changed = with_seed(7, 1);
+  changed.change = 99;
+  drawn data{doubled, {with_seed(7, 0), changed}};
+  auto a = floats(data.memory.input(0, 0)), b = floats(data.memory.input(1, 0));
+  for (size_t i = 0; i < a.size(); ++i)
+    CHECK((a[i] == b[i]) == (i < a.size() / 2));
+  CHECK(floats(data.expected.output(1, 0))[399] == 2 * b[399]);
+}
+
+TEST_CASE("parameters differ from case to case and from their start",
+          "[verify][judge]") {
+  auto source = module_of("return self.norm(x)", "x=torch.rand(4, 64)",
+                          "self.norm = nn.LayerNorm(64)");
+  drawn data{source, {with_seed(1, 0), with_seed(2, 1)}};
+  auto weight = floats(data.memory.state(0, 0));
+  auto bias = floats(data.memory.state(0, 1));
+  CHECK(std::ranges::count(weight, 1.0f) < 4);
+  CHECK(std::ranges::count(bias, 0.0f) < 4);
+  CHECK_FALSE(std::ranges::equal(weight, floats(data.memory.state(1, 0))));
+  for (auto x : weight)
+    CHECK((x > 0.5f && x < 1.5f));
+}
+
+TEST_CASE("stress inputs are signed or scaled, indices are not",
+          "[verify][judge]") {
+  auto source = module_of("return x[i]",
+                          "x, i=torch.rand(50) + 0.5, torch.randint(0, 50, (9,))");
+  auto what = loaded(source);
+  CHECK(what->stress.size() == 3);
+  std::vector<judge_case> cases(4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    cases[i].which = i;
+    cases[i].seed = 5;
+    cases[i].kind = static_cast<case_kind>(i);
+  }
+  drawn data{source, cases};
+  auto plain = floats(data.memory.input(0, 0));
+  int negative = 0;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    auto sign = floats(data.memory.input(1, 0))[i];
+    negative += sign < 0;
+    CHECK(std::abs(sign) == plain[i]);
+    CHECK(floats(data.memory.input(2, 0))[i] > 4 * plain[i]);
+    CHECK(floats(data.memory.input(3, 0))[i] < plain[i] / 4);
+  }
+  CHECK((negative > 5 && negative < 45));
+  CHECK(std::ranges::equal(data.memory.input(1, 1), data.memory.input(0, 1)));
+}
+
+TEST_CASE("only stress that is fair for a task is used", "[verify][judge]") {
+  auto root = loaded(module_of("return torch.sqrt(x)", "x=torch.rand(50)"));
+  CHECK(std::ranges::count(root->stress, case_kind::signed_) == 0);
+  CHECK(std::ranges::count(root->stress, case_kind::small) == 1);
+}
+
+TEST_CASE("a judge that died is started again with its tasks",
+          "[verify][judge]") {
+  auto what = loaded(doubled);
+  auto before = judge().restarts();
+  task deadly;
+  deadly.reference = "import os\nos._exit(1)\n";
+  auto status = judge().load(deadly);
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ec::infra);
+  drawn data{doubled, {with_seed(3)}};
+  CHECK(judge().restarts() == before + 1);
+  CHECK(data.what->key == what->key);
+}
+
+TEST_CASE("loading can be stopped", "[verify][judge]") {
+  task endless;
+  endless.reference = "while True:\n    pass\n";
+  std::stop_source stop;
+  stop.request_stop();
+  auto status = judge().load(endless, stop.get_token());
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ec::cancelled);
+  CHECK(judge().load(doubled));
+}

@@ -1,0 +1,200 @@
+#include "tests/runtime/verify/candidate_fixture.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <string>
+
+using namespace swage;
+using namespace swage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct misdeed {
+  const char* name;
+  const char* before;
+  const char* body;
+  category kind;
+  const char* says;
+};
+
+// What a candidate may try, how it is called, and what is said about it.
+const misdeed misdeeds[] = {
+  {"forks", "#include <unistd.h>", "while (fork() >= 0) {}",
+   category::cheating_tampering, "clone"},
+  {"starts a program", "#include <unistd.h>",
+   "char* none[] = {nullptr}; execve(\"/bin/true\", none, none);",
+   category::cheating_tampering, "execve"},
+  {"runs a shell", "", "y[0] = system(\"true\");", category::cheating_tampering,
+   "which a kernel has no need of"},
+  {"writes a file", "",
+   "auto* f = fopen(\"/tmp/result\", \"w\"); if (f) fputs(\"ok\", f);",
+   category::cheating_tampering, "for writing"},
+  {"writes a file as a stream", "#include <fstream>",
+   "std::ofstream{\"/tmp/result\"} << 1;", category::cheating_tampering,
+   "for writing"},
+  {"opens a socket", "#include <sys/socket.h>",
+   "y[0] = socket(AF_INET, SOCK_STREAM, 0);", category::cheating_tampering,
+   "socket"},
+  {"kills its parent", "#include <csignal>\n#include <unistd.h>",
+   "kill(getppid(), SIGKILL);", category::cheating_tampering, "kill"},
+  {"kills everyone", "#include <csignal>", "kill(-1, SIGKILL);",
+   category::cheating_tampering, "kill"},
+  {"debugs its parent", "#include <sys/ptrace.h>\n#include <unistd.h>",
+   "ptrace(PTRACE_ATTACH, getppid(), 0, 0);", category::cheating_tampering,
+   "ptrace"},
+  {"reads another's memory", "#include <sys/uio.h>\n#include <unistd.h>",
+   "iovec part{y, 4}; process_vm_readv(getppid(), &part, 1, &part, 1, 0);",
+   category::cheating_tampering, "process_vm_readv"},
+  {"handles the sandbox's signals", "#include <csignal>",
+   "signal(SIGSYS, SIG_IGN);", category::cheating_tampering, "rt_sigaction"},
+  {"raises its own limits", "#include <sys/resource.h>",
+   "rlimit all{RLIM_INFINITY, RLIM_INFINITY}; setrlimit(RLIMIT_AS, &all);",
+   category::cheating_tampering, "which a kernel has no need of"},
+  {"makes a file in memory", "#include <sys/mman.h>",
+   "y[0] = memfd_create(\"cache\", 0);", category::cheating_tampering,
+   "memfd_create"},
+  {"exits", "", "exit(0);", category::runtime_exception, "called exit"},
+  {"exits without a goodbye", "#include <unistd.h>", "_exit(0);",
+   category::runtime_exception, "exited with status 0"},
+  {"aborts", "", "abort();", category::runtime_exception, "abort"},
+  {"throws", "#include <stdexcept>",
+   "throw std::runtime_error(\"no such axis\");", category::runtime_exception,
+   "std::runtime_error: no such axis"},
+  {"throws in a thread", "#include <thread>",
+   "std::thread{[] { throw 7; }}.join();", category::runtime_exception, "int"},
+  {"allocates without end", "",
+   "std::vector<std::vector<float>> all; for (;;) all.emplace_back(1 << 20);",
+   category::runtime_oom, "memory"},
+  {"allocates without looking", "",
+   "for (;;) { auto* p = (float*)malloc(4 << 20); p[0] = x[0]; y[0] += p[0]; }",
+   category::runtime_oom, "memory"},
+  {"forks while it is loaded", "#include <unistd.h>\nstatic int once = fork();",
+   "y[0] = once;", category::cheating_tampering, "clone"},
+  {"exits while it is loaded", "static int once = (exit(0), 1);",
+   "y[0] = once;", category::runtime_exception, "called exit"},
+};
+
+} // namespace
+
+TEST_CASE("each misdeed ends in its own category", "[verify][sandbox]") {
+  auto worker = shared_runner().worker_pid();
+  for (const auto& one : misdeeds) {
+    CAPTURE(one.name);
+    auto seen = outcome_of(one.body, one.before);
+    CAPTURE(seen.detail);
+    CHECK(std::string{to_string(seen.kind)} == to_string(one.kind));
+    CHECK_THAT(seen.detail, ContainsSubstring(one.says));
+  }
+  // The worker went on through all of it.
+  CHECK(shared_runner().worker_pid() == worker);
+  CHECK(shared_runner().restarts() == 0);
+  CHECK(outcome_of("y[0] = 1;").ok());
+}
+
+TEST_CASE("a candidate that never returns is ended", "[verify][sandbox]") {
+  CHECK(outcome_of("for (volatile int i = 0;; ++i) {}", "", 0.1).kind
+        == category::runtime_timeout);
+  CHECK(outcome_of("y[0] = once;",
+                   "static int spin() { for (volatile int i = 0;; ++i) {} }\n"
+                   "static int once = spin();",
+                   0.1)
+          .kind
+        == category::runtime_timeout);
+  CHECK(outcome_of("std::this_thread::sleep_for(std::chrono::hours(1));",
+                   "#include <thread>\n#include <chrono>", 0.1)
+          .kind
+        == category::runtime_timeout);
+}
+
+TEST_CASE("what a candidate prints reaches nobody", "[verify][sandbox]") {
+  auto seen = outcome_of(R"(
+    printf("{\"compiled\":true,\"correct\":true}\n");
+    fflush(stdout);
+    for (int fd = 0; fd < 64; ++fd)
+      if (write(fd, "ok", 2) == 2)
+        y[0] += 1;
+  )",
+                         "#include <unistd.h>");
+  CHECK(seen.ok());
+}
+
+TEST_CASE("a candidate sees none of our files", "[verify][sandbox]") {
+  if (shared_runner().confinement().find("can be read") != std::string::npos)
+    SKIP("neither namespaces nor landlock: " << shared_runner().confinement());
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  auto process = shared_runner().launch(compiled(candidate_with(R"(
+    const char* paths[] = {"/etc/passwd", "/proc/self/maps", "/proc/1/environ",
+                           "/usr/bin/env", "/root", "/home"};
+    y[0] = 0;
+    for (auto* path : paths)
+      if (auto* file = fopen(path, "r"))
+        y[0] += 1;
+  )")),
+                                        args, *memory);
+  REQUIRE(process);
+  memory->poison(0);
+  REQUIRE(process->call(0, 5).ok());
+  CHECK(*reinterpret_cast<float*>(memory->output(0, 0).data()) == 0);
+}
+
+TEST_CASE("threads of OpenMP and the library work", "[verify][sandbox]") {
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  sandbox_limits limits;
+  limits.threads = 2;
+  auto process = shared_runner().launch(
+    compiled(candidate_with(R"(
+    y[0] = omp_get_max_threads();
+    float sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int64_t i = 0; i < n; ++i)
+      sum += x[i];
+    y[1] = sum;
+    std::thread{[&] { y[2] = 7; }}.join();
+    cpu_set_t all;
+    memset(&all, 255, sizeof all);
+    y[3] = sched_setaffinity(0, sizeof all, &all);
+  )",
+                            "#include <thread>\n#include <sched.h>")),
+    args, *memory, limits);
+  REQUIRE(process);
+  auto* x = reinterpret_cast<float*>(memory->input(0, 0).data());
+  std::fill(x, x + 1024, 0.5f);
+  auto seen = process->call(0, 5);
+  CAPTURE(seen.detail);
+  REQUIRE(seen.ok());
+  auto* y = reinterpret_cast<float*>(memory->output(0, 0).data());
+  CHECK(y[0] == 2);
+  CHECK(y[1] == 512);
+  CHECK(y[2] == 7);
+  CHECK(y[3] == -1); // It stays on the cores that it was given.
+}
+
+TEST_CASE("work left behind by a call is noticed", "[verify][sandbox]") {
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  auto start = [&](const char* body) {
+    auto process = shared_runner().launch(
+      compiled(candidate_with(body, "#include <thread>")), args, *memory);
+    REQUIRE(process);
+    REQUIRE(process->call(0, 5).ok());
+    return std::move(*process);
+  };
+  auto lazy = start("std::thread{[] { for (volatile int i = 0;; ++i) {} }}"
+                    ".detach();");
+  auto seen = lazy.settle(0.05);
+  CHECK(seen.returned);
+  CHECK_FALSE(seen.quiet);
+
+  auto honest = start("#pragma omp parallel for\n"
+                      "for (int64_t i = 0; i < n; ++i) y[i] = 1;");
+  seen = honest.settle(2);
+  CHECK(seen.returned);
+  CHECK(seen.quiet);
+}

@@ -1,0 +1,92 @@
+#include "runtime/verify/screen.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <rapidcheck.h>
+
+#include <string>
+
+using namespace swage;
+
+namespace {
+
+std::string verdict_on(std::string_view code) {
+  auto found = screen(code);
+  return found ? to_string(found->kind) : "passed";
+}
+
+constexpr auto tampering = "cheating:tampering";
+
+} // namespace
+
+TEST_CASE("what cannot be meant well is refused", "[verify][screen]") {
+  for (const auto* code : {
+         "void f() { asm(\"nop\"); }",
+         "void f() { __asm__ volatile(\"syscall\"); }",
+         "int x = system(\"ls\");",
+         "int x = std::system(\"ls\");",
+         "int x = ::fork();",
+         "void f() { execvp(a, b); }",
+         "auto h = dlopen(0, 1);",
+         "long r = syscall(39);",
+         "int s = socket(2, 1, 0);",
+         "auto* f = fopen(\"x\", \"w\");",
+         "#include \"/etc/passwd\"\n",
+         "#include <../secret>\n",
+         "#include </usr/include/stdio.h>\n",
+         "#define P \"/etc/passwd\"\n#include P\n",
+         "#line 1 \"prototype.hpp\"\n",
+         "# 7 \"elsewhere\"\n",
+         "%:line 3\n",
+         "#pragma GCC dependency \"/etc/passwd\"\n",
+         "__attribute__((constructor)) void early() {}",
+         "[[gnu::destructor]] void late() {}",
+         "extern \"C\" void swage_call(void**, const int64_t*) {}",
+       }) {
+    CAPTURE(code);
+    CHECK(verdict_on(code) == tampering);
+  }
+  CHECK(verdict_on("#define kernel other\n") == "compile_error:bad_interface");
+  CHECK(verdict_on("void f() {}\n}\nnamespace evil {")
+        == "compile_error:compiler");
+  CHECK(screen("int a;\n}\n")->detail == "line 2: '}' closes nothing");
+}
+
+TEST_CASE("what only looks like it passes", "[verify][screen]") {
+  for (const auto* code : {
+         "// asm(\"nop\"); system(\"ls\"); #line 3\n",
+         "/* fork(); } } } */",
+         "const char* s = \"asm } system(fork()) swage_call\";",
+         "const char* s = R\"(\n#line 9\n})\";",
+         "char c = '}';",
+         "grid.system(3); p->fork(); my::system(x);",
+         "int system = 3; float fork = system * 2;",
+         "void assemble(int asm_count);",
+         "#pragma GCC optimize(\"O3\")\n#pragma omp parallel for\n",
+         "#include <vector>\n#include \"immintrin.h\"\n",
+         "#ifdef A\nvoid f() {\n#else\nvoid g() {\n#endif\n}\n",
+         "struct constructor { constructor(int); };",
+         "#define N 3\n#undef N\n",
+         "%:define N 3\n",
+         "",
+       }) {
+    CAPTURE(code);
+    CHECK(verdict_on(code) == "passed");
+  }
+}
+
+TEST_CASE("no bytes confuse the screen", "[verify][screen]") {
+  CHECK(rc::check("a comment never changes the verdict", [] {
+    auto piece = rc::gen::element<std::string>(
+      "asm", "system", "(", ")", "{", "}", "#", "line", "\n", "include", "<",
+      ">", "\"", "constructor", "::", ".", " ", "define", "kernel", "'");
+    auto pieces = *rc::gen::container<std::vector<std::string>>(piece);
+    std::string text, inside = "/*";
+    for (const auto& one : pieces) {
+      text += one;
+      inside += one;
+    }
+    screen(text);
+    RC_ASSERT(!screen(inside + "*/"));
+  }));
+}

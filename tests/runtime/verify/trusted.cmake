@@ -1,0 +1,20 @@
+# Tests of the trusted half.
+swage_add_test(verify_compare SOURCES test_compare.cpp
+               LINK swage::verify rapidcheck)
+swage_add_test(verify_score SOURCES test_score.cpp
+               LINK swage::verify rapidcheck nlohmann_json::nlohmann_json)
+swage_add_test(verify_measure_statistics SOURCES test_measure_statistics.cpp
+               LINK swage::verify rapidcheck)
+swage_add_test(verify_verdict_cache SOURCES test_verdict_cache.cpp
+               LINK swage::verify)
+# These start the judge: Python with torch.
+swage_add_test(verify_judge SOURCES test_judge.cpp LINK swage::verify)
+swage_add_test(verify_engine SOURCES test_engine.cpp LINK swage::verify)
+swage_add_test(verify_corpus SOURCES test_corpus.cpp
+               LINK swage::verify TIMEOUT 300)
+swage_add_test(verify_kernelbench SOURCES test_kernelbench.cpp
+               LINK swage::verify swage::task nlohmann_json::nlohmann_json
+               TIMEOUT 600)
+foreach(name IN ITEMS engine corpus kernelbench)
+  add_dependencies(test_verify_${name} swage-worker swage_sandbox)
+endforeach()
