@@ -1,0 +1,128 @@
+#include "runtime/buffer/buffer_core.hpp"
+
+#include <fmt/format.h>
+
+namespace swage {
+
+namespace {
+
+void count(buffer_progress& out, const live_item& one, bool leased) {
+  switch (one.row.status) {
+  case item_status::queued:
+    ++out.queued;
+    break;
+  case item_status::open:
+    ++out.open;
+    out.leased += leased ? 1 : 0;
+    break;
+  case item_status::verified:
+    ++out.verified;
+    break;
+  default:
+    ++out.assigned;
+  }
+}
+
+} // namespace
+
+void buffer_core::touch(double now) {
+  since_ = now;
+  ++revision_;
+}
+
+buffer_progress buffer_core::progress(double now) const {
+  buffer_progress out;
+  out.stages = static_cast<uint32_t>(plan_.size());
+  out.stage = stage_index();
+  out.epoch = book_.epoch();
+  out.last_batch = book_.last_batch();
+  out.last_committed = book_.last_committed();
+  for (auto& [id, one] : book_.live())
+    count(out, one, leases_.is_active(id));
+  out.journal_ok = writable();
+  out.waiting_for = waiting_for();
+  out.waiting_s = out.waiting_for.empty() ? 0 : now - since_;
+  out.over = over();
+  if (out.over) {
+    out.name = "over";
+    return out;
+  }
+  auto& row = plan_[out.stage];
+  auto& tally = book_.tally(out.stage);
+  out.name = row.name;
+  out.kind = row.kind;
+  out.done = row.trains() ? tally.committed : tally.closed;
+  out.total = row.trains() ? stage_batches(out.stage) : tasks_of(row).size();
+  auto did = static_cast<double>(out.done - std::min(out.done, done_at_begin_));
+  if (did > 0 && now > stage_began_) {
+    out.rate = did / (now - stage_began_);
+    out.left_s = static_cast<double>(out.total - std::min(out.done, out.total))
+                 / out.rate;
+  }
+  if (row.is_rl()) {
+    out.outstanding = outstanding();
+    out.bound = outstanding_bound();
+  }
+  out.bytes = buffered_bytes();
+  for (auto& [why, n] : tally.discarded)
+    out.discarded[to_string(why)] = n;
+  return out;
+}
+
+std::string buffer_core::waiting_for() const {
+  if (over())
+    return "";
+  if (!writable())
+    return "the journal: " + journal_trouble_;
+  if (book_.last_batch() > book_.last_committed())
+    return fmt::format("the learner to commit batch {}", book_.last_batch());
+  if (draining_)
+    return "the end: the run is draining";
+  auto* row = stage();
+  if (row->kind == stage_kind::sft)
+    return examples_ && examples_->size() > 0
+             ? "the mirror to ask for a batch"
+             : "an example to train: the stages before collected none";
+  if (row->is_rl())
+    return waiting_in_rl();
+  uint64_t open = 0, leased = 0;
+  for (auto& [id, one] : book_.live()) {
+    ++open;
+    leased += leases_.is_active(id) ? 1 : 0;
+  }
+  return leased > 0
+           ? fmt::format("rollouts to finish {} items", leased)
+           : fmt::format("a rollout to ask for work ({} items are open)", open);
+}
+
+std::string buffer_core::waiting_in_rl() const {
+  auto state = [this] {
+    uint64_t verified = 0, leased = 0, open = 0;
+    for (auto& [id, one] : book_.live()) {
+      verified += one.row.status == item_status::verified ? 1 : 0;
+      open += one.row.status == item_status::open ? 1 : 0;
+      leased += leases_.is_active(id) ? 1 : 0;
+    }
+    return std::array{verified, open, leased};
+  }();
+  auto [verified, open, leased] = state;
+  auto wanted = how_.buffer.groups_per_batch;
+  if (auto* late = held_for(); late && verified >= wanted)
+    return fmt::format("item {}, which would become untrainable "
+                       "(staleness_policy = wait)",
+                       late->row.what.id);
+  if (verified >= wanted)
+    return "the mirror to ask for a batch";
+  if (book_.barren_samples() >= how_.buffer.max_rollouts_per_batch && open == 0)
+    return fmt::format("a group with spread: {} samples since batch {} gave "
+                       "none (max_rollouts_per_batch)",
+                       book_.barren_samples(), book_.last_batch());
+  if (leased > 0)
+    return fmt::format("rollouts to finish {} items ({} of {} groups verified)",
+                       leased, verified, wanted);
+  return fmt::format("a rollout to ask for work ({} items are open, {} of {} "
+                     "groups verified)",
+                     open, verified, wanted);
+}
+
+} // namespace swage

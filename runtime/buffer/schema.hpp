@@ -1,0 +1,12 @@
+#pragma once
+
+namespace swage {
+
+/// Version of run.db's tables, in its `user_version`.
+inline constexpr int journal_schema = 1;
+
+/// Creates the tables of an empty run.db. It is also the user's record of the
+/// run: one row per sample, readable with any SQLite client.
+extern const char* const create_journal;
+
+} // namespace swage
