@@ -12,7 +12,7 @@ namespace swage {
 struct run_config {
   std::string name = "run";
   uint64_t seed = 1;
-  /// In order: teach, sft, rft, rl-single, rl-multi, eval.
+  /// In order: teach, sft, rft, rl-single, rl-multi, eval, eval-validation.
   std::vector<std::string> stages = {"teach", "sft", "eval", "rl-single",
                                      "eval"};
   uint32_t checkpoint_interval = 25; ///< Steps.

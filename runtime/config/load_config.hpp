@@ -1,0 +1,28 @@
+#pragma once
+
+#include "runtime/config/config.hpp"
+#include "runtime/error.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace swage {
+
+/// Reads a TOML file and applies the overrides ("table.key=value"), in order.
+/// Wrong types, unknown tables and keys, values out of range and knobs that
+/// contradict each other are `ec::invalid_config`; the message begins with
+/// "file:line:column: " or with the override, and names the nearest known key.
+/// A file that cannot be read is `ec::not_found` or `ec::io`.
+///
+/// Where there are `[[cluster.node]]`s (name, address, actors), `[actors]` is
+/// their sum; counts that the file gives all the same must agree with it.
+result<config> load_config(const std::filesystem::path& file,
+                           std::span<const std::string> overrides = {});
+
+/// The same for a text that is at hand; `name` stands for it in messages.
+result<config> parse_config(std::string_view text, const std::string& name,
+                            std::span<const std::string> overrides = {});
+
+} // namespace swage

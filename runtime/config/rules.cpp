@@ -1,0 +1,176 @@
+#include "runtime/config/rules.hpp"
+
+#include "runtime/config/knobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+namespace swage {
+
+namespace {
+
+bool has_rl(const config& c) {
+  return std::ranges::any_of(c.run.stages, [](auto& stage) {
+    return stage == "rl-single" || stage == "rl-multi";
+  });
+}
+
+bool has_stage(const config& c, std::string_view name) {
+  return std::ranges::count(c.run.stages, name) > 0;
+}
+
+/// A slow link moves this much in a second.
+constexpr double slow_link_bytes = 25e6;
+
+/// Two knobs that must agree.
+struct rule {
+  std::string_view left, right;
+  bool (*holds)(const config&);
+  std::string_view why; ///< What must be, and why.
+};
+
+constexpr std::array rules = {
+  rule{"faults.beat_interval_s", "faults.detection_s",
+       [](const config& c) {
+         return 2 * c.faults.beat_interval_s <= c.faults.detection_s;
+       },
+       "a node must miss two beats before it is down, so detection_s is at "
+       "least 2 * beat_interval_s"},
+  rule{
+    "buffer.lease_ttl_s", "faults.detection_s",
+    [](const config& c) { return c.faults.detection_s < c.buffer.lease_ttl_s; },
+    "a dead node must be seen before its leases end, so lease_ttl_s is "
+    "above detection_s"},
+  rule{"faults.stall_timeout_s", "buffer.lease_ttl_s",
+       [](const config& c) {
+         return c.buffer.lease_ttl_s < c.faults.stall_timeout_s;
+       },
+       "a lost lease must come back before the run counts as stalled, so "
+       "stall_timeout_s is above lease_ttl_s"},
+  rule{"buffer.poll_hold_s", "faults.request_timeout_s",
+       [](const config& c) {
+         return c.buffer.poll_hold_s < c.faults.request_timeout_s;
+       },
+       "an answer must not be held for longer than its asker waits, so "
+       "poll_hold_s is below request_timeout_s"},
+  rule{"buffer.poll_hold_s", "buffer.lease_ttl_s",
+       [](const config& c) {
+         return 3 * c.buffer.poll_hold_s < c.buffer.lease_ttl_s;
+       },
+       "leases are renewed with each request for work, so lease_ttl_s is "
+       "above 3 * poll_hold_s"},
+  rule{"cluster.max_message_bytes", "faults.detection_s",
+       [](const config& c) {
+         return static_cast<double>(c.cluster.max_message_bytes)
+                <= slow_link_bytes * c.faults.detection_s / 2;
+       },
+       "a large message blocks the beats behind it, so max_message_bytes is "
+       "at most 12500000 * detection_s"},
+  rule{"weights.chunk_bytes", "cluster.max_message_bytes",
+       [](const config& c) {
+         return c.weights.chunk_bytes < c.cluster.max_message_bytes;
+       },
+       "a chunk of weights is one message, so chunk_bytes is below "
+       "max_message_bytes"},
+  rule{"policy.max_tokens", "rollout.max_new_tokens",
+       [](const config& c) {
+         return c.rollout.max_new_tokens < c.policy.max_tokens;
+       },
+       "the prompt must fit beside the response, so max_new_tokens is below "
+       "max_tokens"},
+  rule{"learner.micro_batch_tokens", "policy.max_tokens",
+       [](const config& c) {
+         return c.learner.micro_batch_tokens >= c.policy.max_tokens;
+       },
+       "one sample must fit into a micro batch, so micro_batch_tokens is at "
+       "least max_tokens"},
+  rule{"rollout.group_size", "run.stages",
+       [](const config& c) { return !has_rl(c) || c.rollout.group_size >= 2; },
+       "advantages compare the samples of a group, so group_size is at least "
+       "2 where a stage is rl-single or rl-multi"},
+  rule{"buffer.min_group", "rollout.group_size",
+       [](const config& c) {
+         return c.buffer.min_group <= c.rollout.group_size
+                || c.buffer.retry_probability == 0;
+       },
+       "a group cannot have more judged samples than samples, so min_group "
+       "is at most group_size"},
+  rule{"buffer.max_rollouts_per_batch", "buffer.groups_per_batch",
+       [](const config& c) {
+         return c.buffer.max_rollouts_per_batch
+                >= uint64_t{c.buffer.groups_per_batch} * c.rollout.group_size;
+       },
+       "a batch needs groups_per_batch * group_size samples, so "
+       "max_rollouts_per_batch is at least that"},
+  rule{"rollout.max_turns", "run.stages",
+       [](const config& c) {
+         return !has_stage(c, "rl-multi") || c.rollout.max_turns >= 2;
+       },
+       "a multi-turn stage needs a second turn, so max_turns is at least 2 "
+       "where a stage is rl-multi"},
+  rule{"reward.early_bonus_first", "reward.early_bonus_second",
+       [](const config& c) {
+         return c.reward.early_bonus_first > c.reward.early_bonus_second;
+       },
+       "success at once must be worth more than a repair, so "
+       "early_bonus_first is above early_bonus_second"},
+  rule{"learner.seq_mask_delta", "learner.seq_mask",
+       [](const config& c) {
+         bool by_sequence = c.learner.seq_mask == "mirrorpop"
+                            || c.learner.seq_mask == "geometric";
+         return c.learner.seq_mask_delta > 0 || by_sequence
+                || c.learner.seq_mask == "none";
+       },
+       "only mirrorpop and geometric can take their bound from the floor, so "
+       "seq_mask_delta is above 0 for any other mask"},
+  rule{"cluster.tls_certificate", "cluster.tls_key",
+       [](const config& c) {
+         return c.cluster.tls_certificate.empty() == c.cluster.tls_key.empty();
+       },
+       "TLS needs both, or neither"},
+  rule{"cluster.tls_ca", "cluster.tls_certificate",
+       [](const config& c) {
+         return c.cluster.tls_ca.empty() == c.cluster.tls_certificate.empty();
+       },
+       "TLS needs both, or neither"},
+  rule{"verifier.form", "verifier.target",
+       [](const config& c) {
+         return c.verifier.form == "module" || c.verifier.target == "cpu"
+                || c.verifier.target == "cuda-host";
+       },
+       "function form is for the targets cpu and cuda-host"},
+  rule{"tasks.train", "tasks.level_weights",
+       [](const config& c) {
+         auto& weights = c.tasks.level_weights;
+         return std::accumulate(weights.begin(), weights.end(), 0.0) > 0;
+       },
+       "tasks of some level must be drawn, so a level_weight is above 0"},
+};
+
+/// "faults.detection_s = 5 (x.toml:3:1)".
+std::string described(std::string_view path, const config& settings,
+                      const knob_origins& origins) {
+  auto dot = path.find('.');
+  auto* row = find_knob(path.substr(0, dot), path.substr(dot + 1));
+  auto origin = origins.find(path);
+  return fmt::format("{} = {} ({})", path, value_text(*row, settings),
+                     origin == origins.end() ? "default" : origin->second);
+}
+
+} // namespace
+
+result<void> check_rules(const config& settings, const knob_origins& origins) {
+  for (auto& [left, right, holds, why] : rules)
+    if (!holds(settings))
+      return fail(ec::invalid_config,
+                  fmt::format("{} contradicts {}: {}",
+                              described(left, settings, origins),
+                              described(right, settings, origins), why));
+  return {};
+}
+
+} // namespace swage

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "runtime/buffer/batch.hpp"
+#include "runtime/observe/event_file.hpp"
+
+#include <vector>
+
+namespace swage {
+
+/// The figures of one training step under the names that the field uses:
+/// learner/, reward/, time/ and perf/.
+std::vector<scalar> step_scalars(const step_report& report);
+
+/// The mirror's figures of one step: staleness/ and offpolicy/, with numerical
+/// floor and policy lag apart and the masked share by sign of the advantage.
+std::vector<scalar> drift_scalars(const drift_report& report);
+
+} // namespace swage

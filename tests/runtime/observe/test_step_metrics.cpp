@@ -1,0 +1,56 @@
+#include "runtime/observe/step_metrics.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace swage;
+
+namespace {
+
+double value(const std::vector<scalar>& scalars, std::string_view tag) {
+  auto found = std::ranges::find(scalars, tag, &scalar::tag);
+  REQUIRE(found != scalars.end());
+  return found->value;
+}
+
+} // namespace
+
+TEST_CASE("a step's idle share follows its times", "[runtime][observe]") {
+  auto scalars = step_scalars({.tokens = 4000,
+                               .samples = 64,
+                               .kept = 48,
+                               .wait_s = 3,
+                               .train_s = 0.75,
+                               .publish_s = 0.25});
+  CHECK(value(scalars, "perf/trainer_idle_ratio") == 0.75);
+  CHECK(value(scalars, "perf/throughput") == 1000);
+  CHECK(value(scalars, "learner/kept_fraction") == 0.75);
+  CHECK(value(step_scalars({}), "perf/throughput") == 0);
+}
+
+TEST_CASE("lag and floor of drift are apart", "[runtime][observe]") {
+  auto scalars = drift_scalars({.mean_abs_p50 = 0.5,
+                                .floor = 0.125,
+                                .samples = 8,
+                                .masked_positive = 1,
+                                .masked_negative = 2,
+                                .masked_zero = 1});
+  CHECK(value(scalars, "offpolicy/lag") == 0.375);
+  CHECK(value(scalars, "offpolicy/floor") == 0.125);
+  CHECK(value(scalars, "offpolicy/seq_masked_fraction") == 0.5);
+  CHECK(value(scalars, "offpolicy/masked_advantage_positive") == 0.125);
+  CHECK(value(scalars, "offpolicy/masked_advantage_negative") == 0.25);
+}
+
+TEST_CASE("no two figures share a name", "[runtime][observe]") {
+  std::set<std::string_view> tags;
+  size_t count = 0;
+  for (auto& scalars : {step_scalars({}), drift_scalars({})})
+    for (auto& one : scalars) {
+      tags.insert(one.tag);
+      ++count;
+    }
+  CHECK(tags.size() == count);
+}

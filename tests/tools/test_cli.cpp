@@ -1,0 +1,189 @@
+#include "tests/tools/program.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+using swage::test::scratch;
+
+namespace {
+
+auto run(std::initializer_list<std::string> arguments) {
+  return swage::test::swage(arguments);
+}
+
+} // namespace
+
+TEST_CASE("help lists what is built and nothing else", "[tools][cli]") {
+  auto told = run({"--help"});
+  CHECK(told.code == 0);
+  for (auto* name : {"train", "eval", "verify", "write", "tasks", "inspect"})
+    CHECK_THAT(told.out, ContainsSubstring(std::string{"  "} + name));
+  CHECK_THAT(told.out, !ContainsSubstring("serve"));
+  CHECK_THAT(run({"--version"}).out, ContainsSubstring("swage "));
+}
+
+TEST_CASE("wrong use is two and goes to stderr", "[tools][cli]") {
+  for (auto arguments : {std::vector<std::string>{},
+                         {"trian"},
+                         {"train", "--no-such-option"},
+                         {"train"},
+                         {"verify"},
+                         {"write", "--samples", "0"},
+                         {"verify", "--task", "x", "--target", "abacus"}}) {
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK(told.out.empty());
+    CHECK_FALSE(told.err.empty());
+  }
+}
+
+TEST_CASE("a missing configuration is named", "[tools][cli]") {
+  auto told = run({"train", "no/such.toml"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("no/such.toml"));
+}
+
+TEST_CASE("a wrong key is located and corrected", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[rollout]\ngroup_sise = 4\n");
+  auto told = run({"train", file});
+  CHECK(told.code == 2);
+  CHECK(told.err
+        == "swage: " + file
+             + ":2:1: unknown key group_sise in [rollout]; the nearest known "
+               "key is rollout.group_size\n");
+}
+
+TEST_CASE("a wrong override is refused like a file", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "");
+  auto told = run({"train", "--set", "rollout.group_size=0", file});
+  CHECK(told.code == 2);
+  CHECK(told.err
+        == "swage: --set rollout.group_size=0: rollout.group_size: 0 is not a "
+           "whole number from 1 to 1024\n");
+  told = run({"train", file, "--set", "rollout.group_size=1"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("contradicts run.stages"));
+}
+
+TEST_CASE("a dry run prints configuration and topology", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[actors]\nrollout = 4\n");
+  auto out = folder.path("run");
+  auto told = run({"train", file, "--set", "actors.verifier=8", "--dry-run",
+                   "--out", out, "--set", "policy.path=configs"});
+  INFO(told.err);
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, ContainsSubstring("\nrollout = 4\n"));
+  CHECK_THAT(told.out, ContainsSubstring("\nverifier = 8\n"));
+  CHECK_THAT(told.out, ContainsSubstring("│ rollout × 4"));
+  CHECK_THAT(told.out, ContainsSubstring("│ verifier × 8"));
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+TEST_CASE("help for knobs needs no configuration", "[tools][cli]") {
+  auto told = run({"train", "--help-config"});
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, ContainsSubstring("\n[learner]\n"));
+  CHECK_THAT(told.out, ContainsSubstring("\nseq_mask = \"mirrorpop\"\n"));
+}
+
+TEST_CASE("a policy that is missing is named", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[policy]\npath = \"no/such/policy\"\n");
+  auto told = run({"train", file, "--dry-run"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("policy.path"));
+}
+
+TEST_CASE("an existing run is not overwritten", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  std::filesystem::create_directories(folder.path("run"));
+  folder.file("run/run.db", "something");
+  auto told = run({"train", file, "--out", folder.path("run")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("holds a run already"));
+  CHECK(swage::test::content(folder.path("run/run.db")) == "something");
+}
+
+TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
+  scratch folder;
+  std::string policy = "[policy]\npath = \"configs\"\n";
+  auto alone = folder.file("alone.toml", policy);
+  auto told = run({"train", alone, "--node", "a"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("leave --node out"));
+  auto file = folder.file("nodes.toml",
+                          policy
+                            + "[[cluster.node]]\nname = \"head\"\n"
+                              "address = \"127.0.0.1:4242\"\n"
+                              "actors = {rollout = 1, verifier = 1, "
+                              "learner = 1}\n");
+  for (auto arguments : {std::vector<std::string>{"train", file},
+                         {"train", file, "--node", "b"}}) {
+    told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err,
+               ContainsSubstring("expected --node NAME with one of head"));
+  }
+}
+
+TEST_CASE("what is not there to inspect says so", "[tools][cli]") {
+  scratch folder;
+  auto told = run({"inspect", folder.path("nothing")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("is not a folder"));
+  told = run({"inspect", folder.path("")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("has no config.toml"));
+}
+
+TEST_CASE("an unknown checkpoint is named by both", "[tools][cli]") {
+  scratch folder;
+  auto task = folder.file("t.py", "import torch\n");
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  for (auto arguments :
+       {std::vector<std::string>{"write", "--checkpoint",
+                                 folder.path("nothing"), "--task", task},
+        {"eval", file, "--checkpoint", folder.path("nothing")},
+        {"eval", file, "--checkpoint", folder.path("")}}) {
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring("checkpoint"));
+  }
+}
+
+TEST_CASE("files that verify lacks are named", "[tools][cli]") {
+  scratch folder;
+  auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",
+                   folder.path("k.cpp")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("t.py"));
+  auto task = folder.file("t.py", "import torch\n\n\nclass Model:\n  pass\n");
+  told = run({"verify", "--task", task, "--candidate", folder.path("k.cpp")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("k.cpp"));
+  told = run({"verify", "--task", task});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--candidate"));
+}
+
+TEST_CASE("generated tasks are listed and shown", "[tools][cli]") {
+  auto told = run({"tasks", "show", "--json"});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  auto list = nlohmann::json::parse(told.out)["tasks"];
+  REQUIRE(list.size() == 64);
+  auto id = list[0]["id"].get<std::string>();
+  auto shown = run({"tasks", "show", "--id", id});
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.out, ContainsSubstring("class Model"));
+  CHECK_THAT(shown.out, ContainsSubstring("void kernel("));
+  auto missing = run({"tasks", "show", "--id", id + "x"});
+  CHECK(missing.code == 2);
+  CHECK_THAT(missing.err, ContainsSubstring("did you mean"));
+}

@@ -1,0 +1,123 @@
+#include "tests/tools/program.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+using swage::test::scratch;
+
+namespace {
+
+/// Written as in KernelBench: y = relu(x * w), w a parameter.
+constexpr auto scaled_relu = R"(
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(features) + 0.5)
+
+    def forward(self, x):
+        return torch.relu(x * self.scale)
+
+
+def get_inputs():
+    return [torch.randn(64, 512)]
+
+
+def get_init_inputs():
+    return [512]
+)";
+
+/// A kernel whose loop body is `body`.
+std::string kernel(const std::string& body) {
+  return "extern \"C\" void kernel(const float* x, const float* w, float* y,\n"
+         "                       int64_t rows, int64_t columns) {\n"
+         "  for (int64_t i = 0; i < rows; ++i)\n"
+         "    for (int64_t j = 0; j < columns; ++j) {\n"
+         "      auto v = x[i * columns + j] * w[j];\n"
+         "      "
+         + body + "\n    }\n}\n";
+}
+
+/// The one JSON object that `verify` prints about a candidate.
+json verdict(const std::string& source, int code) {
+  scratch folder;
+  auto told = swage::test::swage(
+    {"verify", "--task", folder.file("t.py", scaled_relu), "--candidate",
+     folder.file("k.cpp", source), "--json", "--no-measure"});
+  INFO(told.err);
+  INFO(told.out);
+  CHECK(told.code == code);
+  auto object = json::parse(told.out, nullptr, false);
+  REQUIRE(object.is_object());
+  return object;
+}
+
+} // namespace
+
+TEST_CASE("a correct kernel by hand is accepted", "[tools][verify]") {
+  auto object = verdict(kernel("y[i * columns + j] = v > 0 ? v : 0;"), 0);
+  CHECK(object["category"] == "ok");
+  CHECK(object["compiled"] == true);
+  CHECK(object["correct"] == true);
+  CHECK(object["legal"] == true);
+  CHECK(object["speedup"].is_null());
+  CHECK(object["pass_fraction"] == 1.0);
+  CHECK(object["reward"] == 1.0);
+}
+
+TEST_CASE("a wrong kernel by hand is told apart", "[tools][verify]") {
+  auto object = verdict(kernel("y[i * columns + j] = v;"), 1);
+  CHECK(object["category"] == "correctness_error:tolerance");
+  CHECK(object["compiled"] == true);
+  CHECK(object["reward"] < 0);
+}
+
+TEST_CASE("a kernel that does not compile says why", "[tools][verify]") {
+  auto object = verdict(kernel("y[i * columns + j] = nonsense(v);"), 1);
+  CHECK(object["category"] == "compile_error:compiler");
+  CHECK(object["compiled"] == false);
+  CHECK_THAT(object["detail"].get<std::string>(),
+             ContainsSubstring("nonsense"));
+}
+
+TEST_CASE("a wrong signature is a bad interface", "[tools][verify]") {
+  auto object = verdict("extern \"C\" void kernel(float* y) { y[0] = 0; }\n",
+                        1);
+  CHECK(object["category"] == "compile_error:bad_interface");
+}
+
+TEST_CASE("the signature can be asked for first", "[tools][verify]") {
+  scratch folder;
+  auto told = swage::test::swage({"verify", "--task",
+                                  folder.file("t.py", scaled_relu),
+                                  "--print-signature"});
+  INFO(told.err);
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, ContainsSubstring("void kernel(const float*"));
+}
+
+TEST_CASE("a module that is none is an invalid task", "[tools][verify]") {
+  scratch folder;
+  auto told = swage::test::swage(
+    {"verify", "--task", folder.file("t.py", "raise ValueError(3)\n"),
+     "--candidate", folder.file("k.cpp", kernel("")), "--json"});
+  CHECK(told.code == 2);
+}
+
+TEST_CASE("people get lines and then feedback", "[tools][verify]") {
+  scratch folder;
+  auto told = swage::test::swage(
+    {"verify", "--task", folder.file("t.py", scaled_relu), "--candidate",
+     folder.file("k.cpp", kernel("y[i * columns + j] = v;"))});
+  INFO(told.err);
+  CHECK(told.code == 1);
+  CHECK_THAT(told.out,
+             ContainsSubstring("category       correctness_error:tolerance"));
+  CHECK_THAT(told.out, ContainsSubstring("speedup        not measured"));
+}

@@ -1,0 +1,176 @@
+#include "runtime/config/load_config.hpp"
+#include "runtime/config/paths.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/observe/report.hpp"
+#include "runtime/task/suite.hpp"
+#include "tools/swage/commands.hpp"
+#include "tools/swage/local_engine.hpp"
+#include "tools/swage/run_tables.hpp"
+#include "tools/swage/sampler.hpp"
+#include "tools/swage/task_sets.hpp"
+#include "tools/swage/terminal_progress.hpp"
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace swage {
+
+namespace {
+
+struct eval_arguments {
+  std::string file, checkpoint, suite, part = "held-out";
+  std::vector<std::string> overrides;
+  uint32_t samples = 0; ///< 0: the configuration's.
+  bool json = false;
+};
+
+result<config> load(const eval_arguments& given) {
+  auto file = find_data(given.file, "a configuration file");
+  if (!file)
+    return tl::unexpected{file.error()};
+  auto settings = load_config(*file, given.overrides);
+  if (!settings)
+    return settings;
+  if (given.samples > 0)
+    settings->rollout.eval_samples = given.samples;
+  if (!given.suite.empty())
+    settings->tasks.suite = given.suite;
+  if (auto ok = resolve_paths(*settings); !ok)
+    return tl::unexpected{ok.error()};
+  return settings;
+}
+
+/// All of a suite named on the command line, else one set of the
+/// configuration's tasks.
+result<std::vector<task>> load_tasks(const eval_arguments& given,
+                                     const config& settings) {
+  if (!given.suite.empty())
+    return load_suite(settings.tasks.suite, settings.verifier);
+  auto sets = load_task_sets(settings);
+  if (!sets)
+    return tl::unexpected{sets.error()};
+  return std::move(part_of(*sets, given.part));
+}
+
+/// Tasks that cannot be judged are left out and said so.
+result<std::vector<task>> load_all(engine& judge, std::vector<task> all) {
+  std::vector<task> loaded;
+  terminal_progress shown{"load", "tasks"};
+  for (auto& one : all) {
+    auto whole = judge.load(one);
+    if (!whole && whole.error().code != ec::task_invalid)
+      return tl::unexpected{whole.error()};
+    if (whole)
+      loaded.push_back(std::move(*whole));
+    else
+      log_warning(
+        fmt::format("task {} is left out: {}", one.id, whole.error().message));
+    shown.update(loaded.size(), all.size());
+  }
+  if (loaded.empty())
+    return fail(ec::task_invalid, "none of the tasks can be judged");
+  return loaded;
+}
+
+result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
+                                   const std::vector<task>& tasks,
+                                   const config& settings) {
+  auto policy = sampler::open(checkpoint, settings);
+  if (!policy)
+    return tl::unexpected{policy.error()};
+  auto& rollout = settings.rollout;
+  sampling how{.temperature = static_cast<float>(rollout.eval_temperature),
+               .top_p = static_cast<float>(rollout.eval_top_p),
+               .max_new_tokens = rollout.max_new_tokens,
+               .seed = settings.run.seed};
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (auto ok = policy->ask(tasks[i], i, rollout.eval_samples, how); !ok)
+      return tl::unexpected{ok.error()};
+  terminal_progress shown{"decode", "samples"};
+  return policy->run(
+    [&](size_t done, size_t total) { shown.update(done, total); });
+}
+
+eval_column judge_all(engine& judge, const std::vector<task>& tasks,
+                      const std::vector<response>& responses) {
+  terminal_progress shown{"verify", "samples"};
+  eval_column column{"checkpoint", 0, {}, {}};
+  std::vector<eval_row> rows;
+  size_t done = 0;
+  for (auto& one : responses) {
+    auto& what = tasks[one.item];
+    auto told = judge.verify(
+      what, {fmt::format("{}.{}", one.item, one.index), one.text}, {});
+    ++column.outcomes[told.kind];
+    if (!is_uncharged(told.kind))
+      rows.push_back({what.id, what.level, told.ok(), told.speedup});
+    shown.update(++done, responses.size());
+  }
+  column.rows = summarise(rows);
+  return column;
+}
+
+int eval(const eval_arguments& given) {
+  auto settings = load(given);
+  if (!settings)
+    return report(settings.error());
+  auto checkpoint = find_checkpoint(given.checkpoint);
+  if (!checkpoint)
+    return report(checkpoint.error());
+  auto tasks = load_tasks(given, *settings);
+  if (!tasks)
+    return report(tasks.error());
+  // The engine starts its processes before LibTorch starts threads.
+  auto judge = start_engine(settings->verifier);
+  if (!judge)
+    return report(judge.error());
+  auto loaded = load_all(**judge, std::move(*tasks));
+  if (!loaded)
+    return report(loaded.error());
+  auto responses = draw(*checkpoint, *loaded, *settings);
+  if (!responses)
+    return report(responses.error());
+  auto column = judge_all(**judge, *loaded, *responses);
+  column.title = checkpoint->filename().string();
+  eval_column columns[] = {column};
+  if (given.json)
+    fmt::print("{}\n", evaluation_json(column));
+  else
+    fmt::print("{}\n{}", eval_table(columns), outcome_table(columns));
+  return column.rows.empty() ? 3 : 0;
+}
+
+} // namespace
+
+action add_eval(CLI::App& app) {
+  auto given = std::make_shared<eval_arguments>();
+  auto* sub = app.add_subcommand("eval",
+                                 "Evaluates a checkpoint on a set of tasks.");
+  sub->add_option("CONFIG", given->file, "The configuration, a TOML file.")
+    ->required();
+  sub
+    ->add_option("--checkpoint", given->checkpoint,
+                 "A checkpoint, or the folder of a run: its newest one.")
+    ->required();
+  sub
+    ->add_option("--set", given->overrides,
+                 "Overrides one knob: table.key=value.")
+    ->allow_extra_args(false);
+  sub->add_option("--tasks", given->suite,
+                  "A folder or JSON-lines file of KernelBench-style modules "
+                  "instead of the configuration's tasks.");
+  sub->add_option("--part", given->part, "Which set of the configuration.")
+    ->check(CLI::IsMember({"train", "validation", "held-out"}))
+    ->capture_default_str();
+  sub
+    ->add_option("--samples", given->samples,
+                 "Samples per task; default: rollout.eval_samples.")
+    ->check(CLI::Range(1, 1024));
+  sub->add_flag("--json", given->json, "Prints one JSON object.");
+  return [given] { return eval(*given); };
+}
+
+} // namespace swage

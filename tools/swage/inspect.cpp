@@ -1,0 +1,101 @@
+#include "runtime/config/knobs.hpp"
+#include "runtime/config/load_config.hpp"
+#include "tools/swage/commands.hpp"
+#include "tools/swage/run_folder.hpp"
+#include "tools/swage/run_tables.hpp"
+
+#include <CLI/Option.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace swage {
+
+namespace {
+
+struct inspect_arguments {
+  std::filesystem::path run;
+  std::string task;
+  uint32_t limit = 5;
+  bool topology = false, json = false;
+};
+
+int print_topology(const inspect_arguments& given) {
+  auto settings = load_config(given.run / "config.toml");
+  if (!settings)
+    return report(settings.error());
+  auto view = read_run(given.run, 0);
+  if (!view)
+    return report(view.error());
+  fmt::print("{}",
+             topology_text(make_topology(*settings), measured_edges(*view)));
+  return 0;
+}
+
+/// What the task was called, when the name given is not in the run.
+int report_unknown_task(const run_view& view, const std::string& task) {
+  std::vector<std::string_view> names;
+  for (auto& sample : view.best)
+    names.push_back(sample.task);
+  auto near = nearest(task, names);
+  return report(
+    {ec::not_found,
+     fmt::format("no sample of a task {} in this run{}", task,
+                 near.empty() ? "" : "; did you mean " + near + "?")});
+}
+
+int print_task(const inspect_arguments& given, const run_view& view) {
+  auto record = run_record::open(given.run / "run.db");
+  if (!record)
+    return report(record.error());
+  auto samples = record->samples_of(given.task, given.limit);
+  if (!samples)
+    return report(samples.error());
+  if (samples->empty())
+    return report_unknown_task(view, given.task);
+  for (auto& sample : *samples)
+    fmt::print("{}\n", sample_text(sample));
+  return 0;
+}
+
+int inspect(const inspect_arguments& given) {
+  if (auto ok = check_is_run(given.run); !ok)
+    return report(ok.error());
+  if (given.topology)
+    return print_topology(given);
+  auto view = read_run(given.run, 4 * given.limit);
+  if (!view)
+    return report(view.error());
+  if (!given.task.empty())
+    return print_task(given, *view);
+  if (given.json) {
+    fmt::print("{}\n", run_json(*view, given.limit));
+    return 0;
+  }
+  fmt::print("Run {}\n", given.run.string());
+  for (auto section :
+       {stage_section, evaluation_section, category_section, discard_section,
+        hop_section, drift_section, mask_section})
+    fmt::print("{}", section(*view));
+  fmt::print("{}", kernel_section(*view, given.limit));
+  return 0;
+}
+
+} // namespace
+
+action add_inspect(CLI::App& app) {
+  auto given = std::make_shared<inspect_arguments>();
+  auto* sub = app.add_subcommand(
+    "inspect", "Shows what happened in a run, also while it goes on.");
+  sub->add_option("RUN_DIR", given->run, "The run's folder.")->required();
+  sub->add_flag("--topology", given->topology,
+                "Draws the actor graph with what was measured on its edges.");
+  sub->add_option("--task", given->task, "Shows samples of this task only.");
+  sub->add_option("--limit", given->limit, "How many kernels or samples.")
+    ->capture_default_str();
+  sub->add_flag("--json", given->json, "Prints one JSON object.");
+  return [given] { return inspect(*given); };
+}
+
+} // namespace swage

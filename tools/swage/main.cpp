@@ -1,0 +1,68 @@
+#include "tools/swage/commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace swage {
+
+namespace {
+
+int exit_code(ec code) {
+  switch (code) {
+  case ec::invalid_argument:
+  case ec::invalid_config:
+  case ec::not_found:
+  case ec::task_invalid:
+  case ec::unsupported:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Trains language models to write fast compute kernels, and "
+               "judges kernels."};
+  app.name("swage");
+  app.set_version_flag("--version", "swage " SWAGE_VERSION);
+  app.require_subcommand(1);
+  std::vector<action> actions = {add_train(app),  add_eval(app),
+                                 add_verify(app), add_write(app),
+                                 add_tasks(app),  add_inspect(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    // Help and version are no errors; everything else is wrong use.
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  auto all = app.get_subcommands([](CLI::App*) { return true; });
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i]->parsed())
+      return actions[i]();
+  return 2;
+}
+
+} // namespace
+
+int report(const error& what) {
+  fmt::print(stderr, "swage: {}\n", what.message);
+  return exit_code(what.code);
+}
+
+} // namespace swage
+
+int main(int argc, char** argv) try {
+  return swage::run(argc, argv);
+} catch (const std::bad_alloc&) {
+  fmt::print(stderr, "swage: out of memory\n");
+  return 3;
+} catch (const std::exception& e) {
+  fmt::print(stderr, "swage: {}\n", e.what());
+  return 3;
+}

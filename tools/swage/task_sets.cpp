@@ -1,0 +1,42 @@
+#include "tools/swage/task_sets.hpp"
+
+#include "runtime/config/knobs.hpp"
+#include "runtime/task/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace swage {
+
+result<task_sets> load_task_sets(const config& settings) {
+  if (settings.tasks.suite == "generated")
+    return generate_sets(settings.tasks, settings.verifier);
+  auto all = load_suite(settings.tasks.suite, settings.verifier);
+  if (!all)
+    return tl::unexpected{all.error()};
+  return split_suite(std::move(*all), settings.tasks);
+}
+
+std::vector<task>& part_of(task_sets& sets, const std::string& name) {
+  if (name == "train")
+    return sets.train;
+  return name == "validation" ? sets.validation : sets.held_out;
+}
+
+result<task> task_by_id(const std::vector<task>& all, const std::string& id) {
+  auto found = std::ranges::find(all, id, &task::id);
+  if (found != all.end())
+    return *found;
+  std::vector<std::string_view> names;
+  for (auto& one : all)
+    names.push_back(one.id);
+  auto near = nearest(id, names);
+  return fail(ec::not_found,
+              fmt::format("no task {}{}", id,
+                          near.empty() ? "; leave --id out for the list"
+                                       : "; did you mean " + near + "?"));
+}
+
+} // namespace swage

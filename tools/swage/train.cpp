@@ -1,0 +1,187 @@
+#include "actors/system.hpp"
+#include "runtime/buffer/stage.hpp"
+#include "runtime/config/config_text.hpp"
+#include "runtime/config/load_config.hpp"
+#include "runtime/config/paths.hpp"
+#include "runtime/config/topology.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/observe/topology_text.hpp"
+#include "tools/swage/commands.hpp"
+#include "tools/swage/final_report.hpp"
+#include "tools/swage/run_folder.hpp"
+#include "tools/swage/stop_signals.hpp"
+#include "tools/swage/supervisor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace swage {
+
+namespace {
+
+struct train_arguments {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::string out, node;
+  bool resume = false, dry_run = false, help_config = false;
+  /// Hidden: this process is the child that runs the node.
+  std::optional<uint64_t> incarnation;
+};
+
+/// The configuration as resolved, and which node of it this is.
+result<config> load(const train_arguments& given) {
+  if (given.file.empty())
+    return fail(ec::invalid_argument,
+                "train needs a configuration file, such as "
+                "configs/quickstart.toml");
+  auto file = find_data(given.file, "a configuration file");
+  if (!file)
+    return tl::unexpected{file.error()};
+  auto settings = load_config(*file, given.overrides);
+  if (!settings)
+    return settings;
+  if (auto ok = resolve_paths(*settings); !ok)
+    return tl::unexpected{ok.error()};
+  if (auto plan = make_plan(*settings); !plan)
+    return tl::unexpected{plan.error()};
+  return settings;
+}
+
+result<void> check_node(const config& settings, const std::string& node) {
+  std::string names;
+  for (auto& one : settings.cluster.nodes) {
+    if (one.name == node)
+      return {};
+    names += (names.empty() ? "" : ", ") + one.name;
+  }
+  if (names.empty())
+    return node.empty()
+             ? result<void>{}
+             : fail(ec::invalid_argument,
+                    fmt::format("--node {}: the configuration has no "
+                                "[[cluster.node]]; leave --node out",
+                                node));
+  return fail(ec::invalid_argument,
+              fmt::format("{}: expected --node NAME with one of {}",
+                          node.empty() ? "no node was named" : node, names));
+}
+
+bool is_head(const config& settings, const std::string& node) {
+  return node.empty() || node == settings.cluster.head;
+}
+
+int dry_run(const config& settings) {
+  fmt::print("{}\n{}", config_text(settings),
+             topology_text(make_topology(settings)));
+  return 0;
+}
+
+/// The child: runs the node in this process.
+int run_as_node(const train_arguments& given, const config& settings) {
+  auto worker = worker_program();
+  if (!worker)
+    return report(worker.error());
+  auto name = given.node.empty() ? "head" : given.node;
+  auto started = start_log(
+    {.node = given.node,
+     .file = std::filesystem::path{given.out} / "log" / (name + ".log")});
+  if (!started)
+    return report(started.error());
+  stop_signals signals;
+  return run_node(settings,
+                  {.out = given.out,
+                   .resume = given.resume,
+                   .node = given.node,
+                   .incarnation = *given.incarnation,
+                   .worker = *worker},
+                  signals.token());
+}
+
+/// Larger than that of every earlier process of this node, also of one that
+/// another parent started: milliseconds since the epoch.
+uint64_t next_incarnation() {
+  static uint64_t last = 0;
+  using namespace std::chrono;
+  auto now = system_clock::now().time_since_epoch();
+  auto ms = static_cast<uint64_t>(duration_cast<milliseconds>(now).count());
+  return last = std::max(last + 1, ms);
+}
+
+/// The parent: prepares the folder, then keeps a child running.
+int run_as_parent(const train_arguments& given, const config& settings) {
+  for (auto& program : {worker_program(), python_program()})
+    if (!program)
+      return report(program.error());
+  auto path = given.out.empty() ? "runs/" + settings.run.name : given.out;
+  std::vector<std::string> notes;
+  bool head = is_head(settings, given.node);
+  auto folder = head ? run_folder::open(path, settings, given.resume, notes)
+                     : run_folder::join(path, settings, given.node);
+  if (!folder)
+    return report(folder.error());
+  for (auto& note : notes)
+    write_stderr(fmt::format("swage: {}\n", note));
+  auto arguments = [&](uint64_t start) {
+    std::vector<std::string> all = {"swage",
+                                    "train",
+                                    folder->config_file().string(),
+                                    "--out",
+                                    folder->path().string(),
+                                    "--as-node",
+                                    fmt::format("{}", next_incarnation())};
+    if (!given.node.empty())
+      all.insert(all.end(), {"--node", given.node});
+    if (given.resume || start > 0)
+      all.push_back("--resume");
+    return all;
+  };
+  int code = supervise(
+    arguments, {settings.faults.max_restarts, settings.faults.stall_timeout_s});
+  return head && code == 0 ? print_final_report(folder->path()) : code;
+}
+
+int train(const train_arguments& given) {
+  if (given.help_config) {
+    fmt::print("{}", config_help());
+    return 0;
+  }
+  auto settings = load(given);
+  if (!settings)
+    return report(settings.error());
+  if (given.dry_run)
+    return dry_run(*settings);
+  if (auto ok = check_node(*settings, given.node); !ok)
+    return report(ok.error());
+  return given.incarnation ? run_as_node(given, *settings)
+                           : run_as_parent(given, *settings);
+}
+
+} // namespace
+
+action add_train(CLI::App& app) {
+  auto given = std::make_shared<train_arguments>();
+  auto* sub = app.add_subcommand("train", "Trains a policy as a configuration "
+                                          "file says.");
+  sub->add_option("CONFIG", given->file, "The configuration, a TOML file.");
+  sub
+    ->add_option("--set", given->overrides,
+                 "Overrides one knob: table.key=value. May be repeated.")
+    ->allow_extra_args(false);
+  sub->add_option("--out", given->out,
+                  "The run's folder; default: runs/<run.name>.");
+  sub->add_flag("--resume", given->resume, "Continues the run in that folder.");
+  sub->add_option("--node", given->node,
+                  "Which [[cluster.node]] this process is.");
+  sub->add_flag("--dry-run", given->dry_run,
+                "Prints the resolved configuration and the topology.");
+  sub->add_flag("--help-config", given->help_config,
+                "Prints every knob with its default, range and meaning.");
+  sub->add_option("--as-node", given->incarnation)->group("");
+  return [given] { return train(*given); };
+}
+
+} // namespace swage

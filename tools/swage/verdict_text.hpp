@@ -1,0 +1,19 @@
+#pragma once
+
+#include "runtime/verify/verdict.hpp"
+
+#include <string>
+
+namespace swage {
+
+/// The object that `--json` prints: the published tuple, pass_fraction,
+/// reward and times; null where nothing was measured.
+std::string verdict_json(const verdict& outcome, double reward);
+
+/// One line per field: name, value.
+std::string verdict_lines(const verdict& outcome, double reward);
+
+/// 0 ok, 1 not ok, 2 the task is invalid, 3 our side failed.
+int verdict_exit_code(const verdict& outcome);
+
+} // namespace swage

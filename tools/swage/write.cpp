@@ -1,0 +1,176 @@
+#include "runtime/verify/extract.hpp"
+#include "tools/swage/commands.hpp"
+#include "tools/swage/local_engine.hpp"
+#include "tools/swage/sampler.hpp"
+#include "tools/swage/terminal_progress.hpp"
+#include "tools/swage/verdict_text.hpp"
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace swage {
+
+namespace {
+
+struct write_arguments {
+  std::string checkpoint, task;
+  uint32_t samples = 16;
+  uint64_t seed = 1;
+  double temperature = 0, top_p = 0; ///< 0: the run's own.
+  bool json = false;
+};
+
+/// A kernel and what the verifier said about it.
+struct judged {
+  std::string source;
+  verdict outcome;
+};
+
+/// What came of all responses.
+struct outcome {
+  std::optional<judged> best;
+  std::map<std::string, uint32_t> categories;
+  uint32_t right = 0, samples = 0;
+  bool only_infra = true; ///< Nothing was judged at all.
+};
+
+sampling make_sampling(const write_arguments& given, const config& settings) {
+  auto& rollout = settings.rollout;
+  auto temperature = given.temperature > 0 ? given.temperature
+                                           : rollout.eval_temperature;
+  auto top_p = given.top_p > 0 ? given.top_p : rollout.eval_top_p;
+  return {.temperature = static_cast<float>(temperature),
+          .top_p = static_cast<float>(top_p),
+          .max_new_tokens = rollout.max_new_tokens,
+          .seed = given.seed};
+}
+
+bool better(const judged& a, const judged& b) {
+  return a.outcome.speedup > b.outcome.speedup;
+}
+
+outcome judge_all(engine& judge, const task& what,
+                  const std::vector<response>& responses) {
+  terminal_progress shown{"verify", "kernels"};
+  outcome all;
+  for (auto& one : responses) {
+    ++all.samples;
+    auto told = judge.verify(what, {fmt::format("{}", one.index), one.text},
+                             {});
+    ++all.categories[to_string(told.kind)];
+    all.only_infra = all.only_infra && is_uncharged(told.kind);
+    all.right += told.ok();
+    auto source = extract(one.text, what.as);
+    judged now{source ? *source : one.text, std::move(told)};
+    if (now.outcome.ok() && (!all.best || better(now, *all.best)))
+      all.best = std::move(now);
+    shown.update(all.samples, responses.size(),
+                 fmt::format("{} right", all.right));
+  }
+  return all;
+}
+
+void print_json(const outcome& all) {
+  nlohmann::ordered_json object = {{"found", all.best.has_value()},
+                                   {"samples", all.samples},
+                                   {"right", all.right},
+                                   {"categories", all.categories}};
+  if (all.best) {
+    object["source"] = all.best->source;
+    object["verdict"] = nlohmann::ordered_json::parse(
+      verdict_json(all.best->outcome, score(all.best->outcome, {})));
+  }
+  fmt::print("{}\n", object.dump(-1, ' ', false,
+                                 nlohmann::json::error_handler_t::replace));
+}
+
+void print_text(const outcome& all) {
+  if (all.best) {
+    fmt::print("{}\n", all.best->source);
+    auto speedup = all.best->outcome.speedup;
+    fmt::print(stderr,
+               "swage: {} of {} samples are correct and legal; the "
+               "best one is {}\n",
+               all.right, all.samples,
+               speedup > 0 ? fmt::format("{:.2f}x as fast as eager", speedup)
+                           : "not timed");
+    return;
+  }
+  fmt::print(stderr, "swage: none of {} samples is a correct kernel:\n",
+             all.samples);
+  for (auto& [name, count] : all.categories)
+    fmt::print(stderr, "  {:5} {}\n", count, name);
+}
+
+int write(const write_arguments& given) {
+  auto checkpoint = find_checkpoint(given.checkpoint);
+  if (!checkpoint)
+    return report(checkpoint.error());
+  auto settings = checkpoint_config(*checkpoint);
+  if (!settings)
+    return report(settings.error());
+  auto what = read_task(given.task, settings->verifier);
+  if (!what)
+    return report(what.error());
+  // The engine starts its processes before LibTorch starts threads.
+  auto judge = start_engine(settings->verifier);
+  if (!judge)
+    return report(judge.error());
+  auto loaded = (*judge)->load(*what);
+  if (!loaded)
+    return report(loaded.error());
+  auto policy = sampler::open(*checkpoint, *settings);
+  if (!policy)
+    return report(policy.error());
+  auto asked = policy->ask(*loaded, 0, given.samples,
+                           make_sampling(given, *settings));
+  if (!asked)
+    return report(asked.error());
+  terminal_progress shown{"write", "samples"};
+  auto responses = policy->run(
+    [&](size_t done, size_t total) { shown.update(done, total); });
+  auto all = judge_all(**judge, *loaded, responses);
+  given.json ? print_json(all) : print_text(all);
+  if (all.best)
+    return 0;
+  return all.only_infra ? 3 : 1;
+}
+
+} // namespace
+
+action add_write(CLI::App& app) {
+  auto given = std::make_shared<write_arguments>();
+  auto* sub = app.add_subcommand(
+    "write", "Writes the best verified kernel for a PyTorch module.");
+  sub
+    ->add_option("--checkpoint", given->checkpoint,
+                 "A checkpoint, or the folder of a run: its newest one.")
+    ->required();
+  sub
+    ->add_option("--task", given->task,
+                 "Python file with Model, get_inputs and get_init_inputs.")
+    ->required();
+  sub->add_option("--samples", given->samples, "How many are drawn.")
+    ->check(CLI::Range(1, 65536))
+    ->capture_default_str();
+  sub->add_option("--seed", given->seed, "Seed of the draws.")
+    ->capture_default_str();
+  sub
+    ->add_option("--temperature", given->temperature,
+                 "Sampling temperature; default: rollout.eval_temperature.")
+    ->check(CLI::Range(0.01, 10.0));
+  sub
+    ->add_option("--top-p", given->top_p,
+                 "Nucleus sampling; default: rollout.eval_top_p.")
+    ->check(CLI::Range(0.01, 1.0));
+  sub->add_flag("--json", given->json, "Prints one JSON object.");
+  return [given] { return write(*given); };
+}
+
+} // namespace swage
