@@ -1,0 +1,172 @@
+#include "actors/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace swage {
+
+namespace {
+
+constexpr double tick_s = 1;
+constexpr double remark_share = 0.25; ///< Of the stall time, then it is said.
+
+bool is_rl(stage_kind kind) {
+  return kind == stage_kind::rl_single || kind == stage_kind::rl_multi;
+}
+
+} // namespace
+
+coordinator_state::coordinator_state(interface::pointer self,
+                                     coordinator_parts parts)
+  : self_(self),
+    mail_(self),
+    parts_(std::move(parts)),
+    core_(parts_.limits, parts_.terms) {
+  tick();
+}
+
+coordinator_actor::behavior_type coordinator_state::make_behavior() {
+  return {
+    [this](wire_atom, coordinator_wiring& wiring) { wire(std::move(wiring)); },
+    [this](join_atom, const node_info& node) { return join(node); },
+    [this](beat_atom, const beat_report& report) { return beat(report); },
+    [this](fault_atom, const fault_report& fault) {
+      apply(core_.on_fault(fault));
+    },
+    [this](leave_atom, const node_id& who, const std::string& reason) {
+      apply(core_.on_leave(who, reason));
+    },
+    [this](stop_atom) { stop(); },
+  };
+}
+
+join_reply coordinator_state::join(const node_info& node) {
+  auto [reply, effects] = core_.on_join(node, now());
+  apply(effects);
+  return std::move(reply);
+}
+
+beat_reply coordinator_state::beat(const beat_report& report) {
+  auto [reply, effects] = core_.on_beat(report, now());
+  apply(effects);
+  return std::move(reply);
+}
+
+void coordinator_state::wire(coordinator_wiring wiring) {
+  if (wiring.generation < wiring_.generation)
+    return;
+  // A publisher of another process knows nothing of our pins.
+  if (wiring.weights != wiring_.weights)
+    pinned_.reset();
+  wiring_ = std::move(wiring);
+  look();
+}
+
+void coordinator_state::stop() {
+  if (core_.draining())
+    return;
+  core_.drain(now());
+  post(self_, wiring_.buffer, drain_atom_v);
+}
+
+void coordinator_state::apply(const membership_effects& effects) {
+  for (auto& line : effects.lines)
+    say(line);
+  for (auto& who : effects.down)
+    post(self_, wiring_.buffer, owner_down_atom_v, who);
+}
+
+void coordinator_state::tick() {
+  after(self_, tick_s, [this] {
+    apply(core_.on_tick(now()));
+    look();
+    tick();
+  });
+}
+
+void coordinator_state::look() {
+  if (!wiring_.buffer || std::exchange(looking_, true))
+    return;
+  mail_.ask(
+    wiring_.buffer, timeout(),
+    [this](const buffer_status& status) {
+      looking_ = false;
+      on_progress(status);
+    },
+    [this](const error&) { looking_ = false; }, progress_atom_v);
+}
+
+void coordinator_state::on_progress(const buffer_status& status) {
+  if (parts_.on_status)
+    parts_.on_status({status, core_.reports(), core_.missing()});
+  keep_pinned(status);
+  watch_time(status.progress);
+  watch_stall(status.progress);
+  if (status.progress.over && core_.finished())
+    stop();
+}
+
+void coordinator_state::keep_pinned(const buffer_status& status) {
+  std::optional<uint64_t> wanted;
+  if (status.pinned)
+    wanted = status.version;
+  if (wanted == pinned_ || !wiring_.weights)
+    return;
+  if (pinned_)
+    post(self_, wiring_.weights, unpin_atom_v, *std::exchange(pinned_, {}));
+  if (!wanted)
+    return;
+  mail_.ask(
+    wiring_.weights, timeout(), [this, wanted] { pinned_ = wanted; },
+    [](const error&) {}, // Not published yet: the next look asks again.
+    pin_atom_v, *wanted);
+}
+
+void coordinator_state::watch_time(const buffer_progress& progress) {
+  const auto limit = parts_.settings.run.time_limit_s;
+  if (limit <= 0 || progress.over || !is_rl(progress.kind))
+    return;
+  auto stage = fmt::format("{} {}", progress.stage, progress.name);
+  if (stage != timed_stage_) {
+    timed_stage_ = stage;
+    stage_began_ = now();
+  } else if (now() - stage_began_ > limit) {
+    say(fmt::format("stage {} ends: its {:.0f} s (run.time_limit_s) are over",
+                    progress.name, limit));
+    stage_began_ = now() + limit; // Told once; ending takes a while.
+    post(self_, wiring_.buffer, end_stage_atom_v);
+  }
+}
+
+void coordinator_state::watch_stall(const buffer_progress& progress) {
+  const auto limit = parts_.settings.faults.stall_timeout_s;
+  if (core_.draining() || progress.waiting_s < remark_share * limit) {
+    told_stall_.clear();
+    return;
+  }
+  if (std::exchange(told_stall_, progress.waiting_for) != progress.waiting_for)
+    say(fmt::format("nothing has moved for {:.0f} s: {}", progress.waiting_s,
+                    progress.waiting_for));
+  if (progress.waiting_s < limit)
+    return;
+  parts_.outcome->note_failure(
+    3, fmt::format("the run stalled: nothing has moved for {:.0f} s: {}",
+                   progress.waiting_s, progress.waiting_for));
+  stop();
+}
+
+void coordinator_state::say(const std::string& line) const {
+  if (parts_.on_line)
+    parts_.on_line(line);
+}
+
+double coordinator_state::now() const {
+  return clock_s(self_);
+}
+
+double coordinator_state::timeout() const {
+  return parts_.settings.faults.request_timeout_s;
+}
+
+} // namespace swage

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "actors/mail.hpp"
+#include "actors/outcome.hpp"
+#include "actors/protocol.hpp"
+#include "runtime/cluster/membership.hpp"
+#include "runtime/config/config.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swage {
+
+/// Where the run is, once a second.
+struct run_status {
+  buffer_status buffer;
+  std::vector<beat_report> nodes; ///< Newest of each.
+  std::vector<std::string> missing; ///< Nodes that have not joined.
+};
+
+/// What a coordinator is made of.
+struct coordinator_parts {
+  membership_limits limits;
+  membership_terms terms;
+  config settings;
+  std::shared_ptr<run_outcome> outcome;
+  std::function<void(const run_status&)> on_status; ///< May be empty.
+  std::function<void(const std::string&)> on_line;  ///< May be empty.
+};
+
+/// Admits and watches nodes, keeps the version that an evaluation needs, and
+/// ends the run: when every stage is over and the learner has checkpointed,
+/// when it is told to, or when the run has stalled.
+class coordinator_state {
+public:
+  using interface = coordinator_actor;
+  static constexpr const char* name = "coordinator";
+
+  coordinator_state(interface::pointer self, coordinator_parts parts);
+
+  interface::behavior_type make_behavior();
+
+private:
+  join_reply join(const node_info& node);
+  beat_reply beat(const beat_report& report);
+  void wire(coordinator_wiring wiring);
+  void stop();
+
+  void apply(const membership_effects& effects);
+  void tick();
+  void look();
+  void on_progress(const buffer_status& status);
+  void keep_pinned(const buffer_status& status);
+  void watch_time(const buffer_progress& progress);
+  void watch_stall(const buffer_progress& progress);
+  void say(const std::string& line) const;
+  double now() const;
+  double timeout() const;
+
+  interface::pointer self_;
+  mailbox<interface::base> mail_;
+  coordinator_parts parts_;
+  membership core_;
+  coordinator_wiring wiring_;
+  std::optional<uint64_t> pinned_;
+  std::string timed_stage_; ///< RL stage whose time is running.
+  double stage_began_ = 0;
+  std::string told_stall_;
+  bool looking_ = false;
+};
+
+} // namespace swage

@@ -1,0 +1,238 @@
+#include "actors/learner.hpp"
+
+#include "runtime/learn/schedule.hpp"
+#include "runtime/learn/train_samples.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace swage {
+
+namespace {
+
+constexpr double retry_s = 0.5;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now()
+                                       - begin)
+    .count();
+}
+
+double mean_return(const std::vector<trajectory>& samples) {
+  double sum = 0;
+  for (auto& one : samples)
+    sum += one.ret;
+  return samples.empty() ? 0 : sum / static_cast<double>(samples.size());
+}
+
+} // namespace
+
+learner_state::learner_state(learner_actor::pointer self, learner_parts parts)
+  : self_(self),
+    box_(self),
+    parts_(std::move(parts)),
+    core_(parts_.settings.run.checkpoint_interval) {
+  // nop
+}
+
+learner_actor::behavior_type learner_state::make_behavior() {
+  return {
+    [this](wire_atom, learner_wiring& wiring) { wire(std::move(wiring)); },
+    [this](advance_atom) { train(); },
+    [this](stop_atom, double) { return stop(); },
+  };
+}
+
+void learner_state::wire(learner_wiring wiring) {
+  if (wiring.generation < wiring_.generation)
+    return;
+  wiring_ = std::move(wiring);
+  const auto complete = wiring_.buffer && wiring_.mirror && wiring_.weights;
+  if (!complete || std::exchange(started_, true))
+    return;
+  if (auto restored = restore(); !restored)
+    end(restored.error().message);
+}
+
+result<void> learner_state::restore() {
+  auto newest = parts_.checkpoints.newest_valid();
+  if (newest)
+    if (auto loaded = parts_.model->load(newest->directory); !loaded)
+      return loaded;
+  perform(core_.start(newest));
+  return {};
+}
+
+caf::result<uint64_t> learner_state::stop() {
+  auto answer = self_->make_response_promise<uint64_t>();
+  core_.request_stop();
+  if (!started_)
+    end(std::nullopt);
+  if (ended_)
+    answer.deliver(core_.step());
+  else
+    stopping_ = answer;
+  return answer;
+}
+
+void learner_state::perform(learner_action next) {
+  switch (next) {
+    case learner_action::attach:
+      return attach();
+    case learner_action::publish:
+      return publish();
+    case learner_action::ask:
+      return ask();
+    case learner_action::train:
+      // Through the mailbox, so that a stop or a new wiring is seen first.
+      return post(self_, learner_actor{self_}, advance_atom_v);
+    case learner_action::commit:
+      return commit();
+    case learner_action::checkpoint:
+      return checkpoint();
+    case learner_action::announce:
+      return announce();
+    case learner_action::finish:
+      return end(std::nullopt);
+    case learner_action::failed:
+      return end(core_.reason());
+  }
+}
+
+void learner_state::attach() {
+  box_.ask(
+    wiring_.buffer, parts_.settings.faults.request_timeout_s,
+    [this](attach_reply& reply) { perform(core_.on_attached(reply)); },
+    [this](error reason) { again(learner_action::attach, reason); },
+    attach_atom_v, parts_.who);
+}
+
+void learner_state::publish() {
+  const auto begin = std::chrono::steady_clock::now();
+  local_snapshot weights{parts_.model->copy_weights(core_.step())};
+  report_.publish_s = seconds_since(begin);
+  box_.ask(
+    wiring_.weights, parts_.settings.faults.request_timeout_s,
+    [this] { perform(core_.on_published()); },
+    [this](error reason) { again(learner_action::publish, reason); },
+    publish_atom_v, std::move(weights));
+}
+
+void learner_state::ask() {
+  if (asked_at_ == 0)
+    asked_at_ = clock_s(self_);
+  const auto timeout = parts_.settings.faults.request_timeout_s
+                       + parts_.settings.buffer.poll_hold_s;
+  box_.ask(
+    wiring_.mirror, timeout,
+    [this](judged_reply& reply) {
+      const auto next = core_.on_next(reply);
+      batch_ = std::move(reply.what);
+      if (next == learner_action::ask)
+        after(self_, 0.02, [this] { perform(learner_action::ask); });
+      else
+        perform(next);
+    },
+    [this](error reason) { again(learner_action::ask, reason); }, next_atom_v,
+    core_.epoch(), core_.step());
+}
+
+void learner_state::train() {
+  const auto waited = clock_s(self_) - std::exchange(asked_at_, 0);
+  busy_scope busy{*parts_.counter};
+  const auto begin = std::chrono::steady_clock::now();
+  auto trained = train_batch();
+  if (!trained)
+    return end(trained.error().message);
+  report_ = *trained;
+  report_.step = batch_.what.step;
+  report_.kind = batch_.what.kind;
+  report_.mean_return = mean_return(batch_.samples);
+  report_.wait_s = waited;
+  report_.train_s = seconds_since(begin);
+  perform(core_.on_trained());
+}
+
+result<step_report> learner_state::train_batch() {
+  if (core_.stage_changed()) {
+    parts_.model->reset_optimizer();
+    if (is_reinforcement(batch_.what.kind))
+      parts_.model->set_reference();
+  }
+  if (batch_.what.voided)
+    return step_report{};
+  auto samples = make_train_samples(batch_, parts_.settings.learner);
+  return parts_.model->step(samples, options());
+}
+
+train_options learner_state::options() const {
+  auto& settings = parts_.settings.learner;
+  const auto rl = is_reinforcement(batch_.what.kind);
+  train_options out;
+  out.what = rl ? objective::grpo : objective::sft;
+  out.lr = learning_rate(rl ? rl_schedule(settings) : sft_schedule(settings),
+                         batch_.what.progress);
+  out.clip_low = settings.clip_low;
+  out.clip_high = settings.clip_high;
+  out.kl_coefficient = settings.kl_coefficient;
+  out.grad_clip = settings.grad_clip;
+  out.temperature = static_cast<float>(parts_.settings.rollout.temperature);
+  out.denominator_all = settings.mask_denominator == "all";
+  out.micro_batch_tokens = settings.micro_batch_tokens;
+  return out;
+}
+
+void learner_state::commit() {
+  box_.ask(
+    wiring_.buffer, parts_.settings.faults.request_timeout_s,
+    [this] {
+      if (parts_.on_step)
+        parts_.on_step(report_);
+      perform(core_.on_committed());
+    },
+    [this](error reason) {
+      if (reason.code == ec::fenced)
+        end("another learner has taken over: " + reason.message);
+      else
+        again(learner_action::commit, reason);
+    },
+    commit_atom_v, core_.epoch(), report_);
+}
+
+void learner_state::checkpoint() {
+  checkpoint_info info;
+  info.step = core_.step();
+  info.hash = core_.hash();
+  info.stage = to_string(core_.stage());
+  auto written = parts_.checkpoints.write(
+    info, [this](auto& directory) { return parts_.model->save(directory); });
+  if (!written)
+    return end(written.error().message);
+  perform(core_.on_checkpointed());
+}
+
+void learner_state::announce() {
+  box_.ask(
+    wiring_.buffer, parts_.settings.faults.request_timeout_s,
+    [this] { perform(core_.on_announced()); },
+    [this](error reason) { again(learner_action::announce, reason); },
+    checkpointed_atom_v, core_.epoch(), core_.step(), core_.hash());
+}
+
+void learner_state::end(std::optional<std::string> reason) {
+  if (std::exchange(ended_, true))
+    return;
+  if (stopping_)
+    stopping_->deliver(core_.step());
+  stopping_.reset();
+  if (parts_.on_end)
+    parts_.on_end(std::move(reason));
+}
+
+void learner_state::again(learner_action what, const error&) {
+  if (ended_)
+    return;
+  after(self_, retry_s, [this, what] { perform(what); });
+}
+
+} // namespace swage

@@ -1,0 +1,205 @@
+#include "actors/learner.hpp"
+
+#include "tests/support/counting_policy.hpp"
+#include "tests/support/scripted_actors.hpp"
+#include "tests/support/simulation.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <filesystem>
+#include <unistd.h>
+
+using namespace swage;
+namespace fs = std::filesystem;
+
+namespace {
+
+judged_reply batch_at(uint64_t step, stage_kind kind) {
+  judged_reply out;
+  out.status = next_status::ready;
+  out.what.what.step = step;
+  out.what.what.kind = kind;
+  out.what.what.hash = step * 11;
+  out.what.what.progress = 0.5;
+  trajectory sample;
+  sample.item = step;
+  sample.ret = 1;
+  sample.turns.resize(1);
+  sample.turns[0].response = {1, 2};
+  sample.turns[0].logprobs = {-1, -1};
+  out.what.samples = {sample};
+  out.what.what.members = {{step, 0, item_kind::task}};
+  return out;
+}
+
+struct fixture {
+  fixture() {
+    fs::remove_all(folder);
+    settings.run.checkpoint_interval = 2;
+    buffer = sim.sys.spawn<actor_of<test::scripted_buffer_state>>(&script);
+    weights
+      = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
+  }
+
+  ~fixture() { fs::remove_all(folder); }
+
+  learner_actor start(test::scripted_mirror_state::answers next) {
+    auto mirror
+      = sim.sys.spawn<actor_of<test::scripted_mirror_state>>(std::move(next));
+    learner_parts parts{owner{"n", 1, 0},
+                        model,
+                        checkpoint_store{folder, 3},
+                        settings,
+                        std::make_shared<progress_counter>(),
+                        {},
+                        [this](std::optional<std::string> why) {
+                          ++ends;
+                          reason = std::move(why);
+                        }};
+    auto learner = sim.sys.spawn<actor_of<learner_state>>(std::move(parts));
+    sim.tell(learner, wire_atom_v, learner_wiring{1, buffer, mirror, weights});
+    sim.run();
+    return learner;
+  }
+
+  fs::path folder
+    = fs::temp_directory_path() / ("swage-learner-" + std::to_string(getpid()));
+  test::buffer_script script;
+  test::weights_script published;
+  config settings;
+  std::shared_ptr<test::noting_trainer> model
+    = std::make_shared<test::noting_trainer>();
+  std::optional<std::string> reason;
+  int ends = 0;
+  test::simulation sim;
+  buffer_actor buffer;
+  publisher_actor weights;
+};
+
+test::scripted_mirror_state::answers stages(uint64_t last) {
+  return [last](uint64_t after) -> caf::result<judged_reply> {
+    judged_reply over;
+    over.status = next_status::run_over;
+    if (after == last)
+      return over;
+    return batch_at(after + 1, after < 2 ? stage_kind::sft
+                                         : stage_kind::rl_single);
+  };
+}
+
+} // namespace
+
+TEST_CASE("a learner trains, publishes, commits and ends",
+          "[actors][learner]") {
+  fixture f;
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  CHECK_FALSE(f.reason);
+  CHECK(f.model->log
+        == std::vector<std::string>{"reset", "sft 1", "sft 1", "save",
+                                    "reset", "reference", "grpo 1", "save"});
+  CHECK(f.published.published == std::vector<uint64_t>{0, 1, 2, 3});
+  REQUIRE(f.script.committed.size() == 3);
+  CHECK(f.script.committed[2].step == 3);
+  CHECK(f.script.committed[2].mean_return == 1);
+  CHECK(f.script.checkpoints
+        == std::vector<std::pair<uint64_t, uint64_t>>{{2, 22}, {3, 33}});
+}
+
+TEST_CASE("a restarted learner goes on from its checkpoint",
+          "[actors][learner]") {
+  {
+    fixture first;
+    first.folder += "-kept";
+    first.start(stages(2));
+    first.sim.advance(10);
+    REQUIRE(first.script.checkpoints.size() == 1);
+    fs::rename(first.folder, first.folder.string() + ".moved");
+  }
+  fixture f;
+  fs::rename(f.folder.string() + "-kept.moved", f.folder);
+  f.script.attached.last_committed = 2;
+  f.script.attached.hashes = {11, 22};
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  CHECK_FALSE(f.reason);
+  CHECK(f.model->log.front() == "load v000002");
+  CHECK(f.published.published == std::vector<uint64_t>{2, 3});
+}
+
+TEST_CASE("a journal of another history is refused", "[actors][learner]") {
+  fixture f;
+  {
+    checkpoint_store store{f.folder, 3};
+    checkpoint_info info{2, 99, "sft", {}};
+    REQUIRE(store.write(info, [](auto&) { return result<void>{}; }));
+  }
+  f.script.attached.hashes = {11, 22};
+  f.start(stages(3));
+  f.sim.advance(10);
+  REQUIRE(f.reason);
+  CHECK(f.reason->find("other batches") != std::string::npos);
+  CHECK(f.script.committed.empty());
+}
+
+TEST_CASE("lost answers are asked for again", "[actors][learner]") {
+  fixture f;
+  int calls = 0;
+  f.script.commit = [&calls](const step_report&) -> result<void> {
+    if (++calls == 1)
+      return fail(ec::journal_full, "disk full");
+    return {};
+  };
+  auto reliable = stages(2);
+  int asked = 0;
+  f.start([&, reliable](uint64_t after) -> caf::result<judged_reply> {
+    if (++asked % 2 == 1)
+      return to_caf({ec::timeout, "lost"});
+    return reliable(after);
+  });
+  f.sim.advance(30);
+  CHECK(f.ends == 1);
+  CHECK_FALSE(f.reason);
+  CHECK(f.script.committed.size() == 2);
+  CHECK(calls == 3);
+}
+
+TEST_CASE("a fenced learner ends and says why", "[actors][learner]") {
+  fixture f;
+  f.script.commit = [](const step_report&) -> result<void> {
+    return fail(ec::fenced, "epoch 2");
+  };
+  f.start(stages(3));
+  f.sim.advance(10);
+  REQUIRE(f.reason);
+  CHECK(f.reason->find("taken over") != std::string::npos);
+}
+
+TEST_CASE("a refused step ends the learner with its reason",
+          "[actors][learner]") {
+  fixture f;
+  f.model->refuse = "the gradient is not finite";
+  f.start(stages(3));
+  f.sim.advance(10);
+  REQUIRE(f.reason);
+  CHECK(*f.reason == "the gradient is not finite");
+  CHECK(f.published.published == std::vector<uint64_t>{0});
+}
+
+TEST_CASE("a stop while waiting leaves a checkpoint", "[actors][learner]") {
+  fixture f;
+  auto learner = f.start([](uint64_t after) -> caf::result<judged_reply> {
+    return after == 0 ? batch_at(1, stage_kind::sft) : judged_reply{};
+  });
+  f.sim.advance(1);
+  auto pending = request(f.sim.self.ptr(), learner, 100, stop_atom_v, 10.0);
+  f.sim.advance(1);
+  uint64_t last = 0;
+  std::move(pending).receive([&](uint64_t step) { last = step; },
+                             [](caf::error& e) { FAIL(to_string(e)); });
+  CHECK(last == 1);
+  CHECK(f.ends == 1);
+  CHECK(f.script.checkpoints.size() == 1);
+}

@@ -1,0 +1,144 @@
+#include "actors/mirror.hpp"
+
+#include "tests/support/counting_policy.hpp"
+#include "tests/support/scripted_actors.hpp"
+#include "tests/support/simulation.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+using namespace swage;
+using Catch::Approx;
+
+namespace {
+
+struct fixture {
+  fixture() {
+    settings.learner.seq_mask_delta = 0.1;
+    buffer = sim.sys.spawn<actor_of<test::scripted_buffer_state>>(&script);
+    auto weights
+      = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
+    mirror = sim.sys.spawn<actor_of<mirror_state>>(
+      mirror_parts{std::make_shared<test::constant_scorer>(-1.f), settings,
+                   std::make_shared<progress_counter>()});
+    sim.tell(mirror, wire_atom_v, mirror_wiring{1, buffer, weights, {}});
+    published.kept[4] = test::tiny_snapshot(4);
+  }
+
+  void add(uint32_t index, float behaviour, uint64_t version) {
+    trajectory sample;
+    sample.item = 9;
+    sample.index = index;
+    sample.ret = index == 0 ? 1 : -1;
+    sample.turns.resize(1);
+    auto& one = sample.turns[0];
+    one.response = {1, 2, 3};
+    one.logprobs = {behaviour, behaviour, behaviour};
+    one.versions = {{version, 3}};
+    script.samples[{9, index}] = sample;
+    what.members.push_back({9, index, item_kind::task});
+  }
+
+  void serve(next_status status = next_status::ready) {
+    what.step = 5;
+    script.next = [this, status](uint64_t, uint64_t) {
+      return next_reply{status, what};
+    };
+  }
+
+  test::buffer_script script;
+  test::weights_script published;
+  config settings;
+  batch what;
+  test::simulation sim;
+  buffer_actor buffer;
+  mirror_actor mirror;
+};
+
+} // namespace
+
+TEST_CASE("samples that drifted are masked and recorded",
+          "[actors][mirror]") {
+  fixture f;
+  f.add(0, -1.02f, 4); // Close to the scorer's -1.
+  f.add(1, -1.5f, 3);  // Half a nat away.
+  f.serve();
+  auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                       uint64_t{4});
+  REQUIRE(reply.status == next_status::ready);
+  REQUIRE(reply.what.judgements.size() == 2);
+  auto& kept = reply.what.judgements[0];
+  auto& masked = reply.what.judgements[1];
+  CHECK(kept.kept);
+  CHECK(kept.mean_abs == Approx(0.02).epsilon(1e-3));
+  CHECK(kept.staleness == 0);
+  CHECK_FALSE(masked.kept);
+  CHECK(masked.mean_signed == Approx(0.5));
+  CHECK(masked.staleness == 1);
+  CHECK(masked.item == 9);
+  CHECK(masked.index == 1);
+  REQUIRE(f.script.judged.size() == 1);
+  CHECK(f.script.judged[0].judgements.size() == 2);
+  REQUIRE(f.script.drifts.size() == 1);
+  CHECK(f.script.drifts[0].masked_negative == 1);
+  CHECK(f.script.drifts[0].floor == Approx(0.02).epsilon(1e-3));
+}
+
+TEST_CASE("a redo keeps its recorded judgements", "[actors][mirror]") {
+  fixture f;
+  f.add(0, -9.f, 0);
+  judgement recorded;
+  recorded.step = 5;
+  recorded.item = 9;
+  recorded.kept = true;
+  f.what.recorded = {recorded};
+  f.serve();
+  auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                       uint64_t{4});
+  REQUIRE(reply.what.judgements.size() == 1);
+  CHECK(reply.what.judgements[0].kept); // Judged anew it would be masked.
+  CHECK(f.script.judged.empty());
+}
+
+TEST_CASE("examples pass the mirror unjudged", "[actors][mirror]") {
+  fixture f;
+  f.add(0, -9.f, 0);
+  f.what.kind = stage_kind::sft;
+  f.serve();
+  auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                       uint64_t{4});
+  CHECK(reply.what.judgements.empty());
+  CHECK(reply.what.samples.size() == 1);
+  CHECK(f.script.judged.empty());
+}
+
+TEST_CASE("nothing, an end and a fence pass through", "[actors][mirror]") {
+  fixture f;
+  for (auto status : {next_status::nothing, next_status::stage_over,
+                      next_status::run_over, next_status::fenced}) {
+    f.serve(status);
+    auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                         uint64_t{4});
+    CHECK(reply.status == status);
+  }
+}
+
+TEST_CASE("a missing sample is an error, not a hang", "[actors][mirror]") {
+  fixture f;
+  f.add(0, -1.f, 4);
+  f.script.samples.clear();
+  f.serve();
+  auto reason = f.sim.refused<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                            uint64_t{4});
+  CHECK(reason.code == ec::not_found);
+}
+
+TEST_CASE("a missing snapshot is an error, not a hang", "[actors][mirror]") {
+  fixture f;
+  f.published.kept.clear();
+  f.add(0, -1.f, 4);
+  f.serve();
+  auto reason = f.sim.refused<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                            uint64_t{4});
+  CHECK(reason.code == ec::not_found);
+}

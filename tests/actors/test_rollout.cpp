@@ -1,0 +1,192 @@
+#include "actors/rollout.hpp"
+
+#include "actors/verifier.hpp"
+#include "tests/support/counting_policy.hpp"
+#include "tests/support/scripted_actors.hpp"
+#include "tests/support/simulation.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <deque>
+
+using namespace swage;
+
+namespace {
+
+verdict good(const verify_request&, std::stop_token) {
+  verdict out;
+  out.kind = category::ok;
+  return out;
+}
+
+rollout_tools make_tools() {
+  rollout_tools tools;
+  tools.first_prompt = [](const grant&) { return std::vector<int32_t>{1}; };
+  tools.decode = [](const std::vector<int32_t>&) { return "code"; };
+  tools.score = [](const verdict& v) { return v.ok() ? 1.0 : -1.0; };
+  tools.feedback = [](const verdict&, uint32_t) { return ""; };
+  tools.ret = [](const std::vector<double>& s) { return s.front(); };
+  return tools;
+}
+
+grant make_grant(uint64_t item, std::vector<uint32_t> missing) {
+  grant out;
+  out.work.id = item;
+  out.lease = item;
+  out.missing = std::move(missing);
+  out.how.max_new_tokens = 8;
+  return out;
+}
+
+struct fixture {
+  fixture() {
+    script.submit = [](uint64_t, const trajectory&) {
+      return submit_status::accepted;
+    };
+    script.sync = [this](const sync_request& request) {
+      synced.push_back(request);
+      sync_reply out;
+      if (request.want > 0 && !grants.empty()) {
+        out.grants = {grants.front()};
+        grants.pop_front();
+      }
+      return out;
+    };
+    published.kept[0] = test::tiny_snapshot(0);
+    buffer = sim.sys.spawn<actor_of<test::scripted_buffer_state>>(&script);
+    weights
+      = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
+    pool = make_pool();
+    rollout_parts parts{owner{"n", 1, 0},
+                        std::make_shared<test::counting_generator>(5),
+                        make_tools(),
+                        settings,
+                        std::make_shared<progress_counter>(),
+                        std::make_shared<measure_gate>(),
+                        [] { return 1.0; }};
+    rollout = sim.sys.spawn<actor_of<rollout_state>>(std::move(parts));
+  }
+
+  verifier_actor make_pool() {
+    auto slot = sim.sys.spawn<actor_of<slot_state>>(
+      judge_function{good}, std::make_shared<progress_counter>());
+    return sim.sys.spawn<actor_of<verifier_state>>(std::vector{slot}, 100.0);
+  }
+
+  void wire(uint64_t generation = 1) {
+    rollout_wiring wiring{generation, buffer, weights,
+                          {{node_id{"v", generation}, pool}}};
+    sim.tell(rollout, wire_atom_v, std::move(wiring));
+  }
+
+  config settings;
+  std::deque<grant> grants;
+  std::vector<sync_request> synced;
+  test::buffer_script script;
+  test::weights_script published;
+  test::simulation sim;
+  buffer_actor buffer;
+  publisher_actor weights;
+  verifier_actor pool;
+  rollout_actor rollout;
+};
+
+} // namespace
+
+TEST_CASE("granted samples are decoded, judged and submitted",
+          "[actors][rollout]") {
+  fixture f;
+  f.grants = {make_grant(1, {0, 1}), make_grant(2, {3})};
+  f.wire();
+  f.sim.advance(3);
+  REQUIRE(f.script.submitted.size() == 3);
+  for (auto& sample : f.script.submitted) {
+    CHECK(sample.turns[0].response.size() == 5);
+    CHECK(sample.turns[0].outcome.ok());
+    CHECK(sample.ret == 1);
+  }
+  CHECK(f.synced.back().held.empty());
+}
+
+TEST_CASE("new weights arrive in flight and are stamped",
+          "[actors][rollout]") {
+  fixture f;
+  f.wire();
+  f.sim.advance(1);
+  f.published.kept[1] = test::tiny_snapshot(1);
+  f.sim.tell(f.rollout, available_atom_v, uint64_t{1});
+  f.sim.advance(1);
+  f.grants = {make_grant(1, {0})};
+  f.sim.advance(3);
+  REQUIRE(f.script.submitted.size() == 1);
+  CHECK(f.script.submitted[0].oldest_version() == 1);
+  CHECK(f.synced.back().have == 1);
+}
+
+TEST_CASE("a refused or lost submission is sent again",
+          "[actors][rollout]") {
+  fixture f;
+  int calls = 0;
+  f.script.submit
+    = [&](uint64_t, const trajectory&) -> caf::result<submit_status> {
+    ++calls;
+    if (calls == 1)
+      return to_caf({ec::timeout, "lost"});
+    return calls == 2 ? submit_status::journal_full : submit_status::accepted;
+  };
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(5);
+  CHECK(calls == 3);
+  CHECK(f.synced.back().held.empty());
+}
+
+TEST_CASE("a pool that dies is replaced by the next wiring",
+          "[actors][rollout]") {
+  fixture f;
+  f.sim.kill(f.pool);
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(5);
+  CHECK(f.script.submitted.empty());
+  f.pool = f.make_pool();
+  f.wire(2);
+  f.sim.advance(5);
+  CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("a wiring of an older generation is ignored",
+          "[actors][rollout]") {
+  fixture f;
+  f.wire(5);
+  rollout_wiring old{3, {}, {}, {}};
+  f.sim.tell(f.rollout, wire_atom_v, std::move(old));
+  f.grants = {make_grant(1, {0})};
+  f.sim.advance(5);
+  CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("a rollout rescores only its own version", "[actors][rollout]") {
+  fixture f;
+  f.wire();
+  f.sim.advance(1);
+  rescore_request ask{0, 1, {{{1}, {2, 3}}}};
+  auto reply = f.sim.ask<rescore_reply>(f.rollout, rescore_atom_v, ask);
+  REQUIRE(reply.logprobs.size() == 1);
+  CHECK(reply.logprobs[0].size() == 2);
+  ask.version = 7;
+  CHECK(f.sim.refused<rescore_reply>(f.rollout, rescore_atom_v, ask).code
+        == ec::stale);
+}
+
+TEST_CASE("a drain ends when the last sample is stored",
+          "[actors][rollout]") {
+  fixture f;
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(3);
+  f.sim.tell(f.rollout, drain_atom_v, 10.0);
+  const auto before = f.synced.size();
+  f.sim.advance(5);
+  CHECK(f.synced.size() == before);
+}
