@@ -32,7 +32,7 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;${CCACHE}")
 endif()
 find_program(MOLD mold)
 if(MOLD)
@@ -41,6 +41,7 @@ endif()
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
+find_package(OpenSSL REQUIRED) # A static CAF needs it found first.
 find_package(CAF 0.18.7 REQUIRED COMPONENTS core io openssl
              PATHS "${SWAGE_CAF_PREFIX}" NO_DEFAULT_PATH)
 find_package(Catch2 3.5 REQUIRED)
