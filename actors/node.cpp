@@ -67,6 +67,8 @@ void node_state::find_head() {
 void node_state::lost_head(const std::string& why) {
   head_ = nullptr;
   ++beats_;
+  if (leaving_)
+    return;
   if (std::exchange(joined_, false)) {
     lost_since_ = clock_s(self_);
     say(fmt::format("the head at {} is gone: {}; trying to reach it again",
@@ -74,7 +76,7 @@ void node_state::lost_head(const std::string& why) {
   }
   const auto limit = parts_.settings.faults.stall_timeout_s;
   if (clock_s(self_) - lost_since_ > limit)
-    return parts_.outcome->fail(
+    return give_up(
       3, fmt::format("the head at {} could not be reached for {:.0f} s: {}",
                      parts_.head_address, limit, why));
   if (alone_ && undrained_ == 0)
@@ -83,6 +85,8 @@ void node_state::lost_head(const std::string& why) {
 }
 
 void node_state::join() {
+  if (leaving_)
+    return;
   mail_.ask(
     head_, timeout(), [this](join_reply& reply) { on_joined(reply); },
     [this](const error& reason) { lost_head(reason.message); }, join_atom_v,
@@ -91,7 +95,7 @@ void node_state::join() {
 
 void node_state::on_joined(join_reply& reply) {
   if (!reply.admitted)
-    return parts_.outcome->fail(2, "the head refused this node: "
+    return give_up(2, "the head refused this node: "
                                      + reply.reason);
   joined_ = true;
   apply(reply.where);
@@ -101,6 +105,8 @@ void node_state::on_joined(join_reply& reply) {
 
 void node_state::beat() {
   check_learner();
+  if (leaving_)
+    return;
   auto series = beats_;
   mail_.ask(
     head_, timeout(),
@@ -122,7 +128,7 @@ void node_state::beat() {
 
 void node_state::on_beat(beat_reply& reply) {
   if (!reply.evicted.empty())
-    return parts_.outcome->fail(3, reply.evicted);
+    return give_up(3, reply.evicted);
   if (reply.draining)
     begin_drain(parts_.settings.faults.drain_timeout_s);
   if (reply.leave)
@@ -190,13 +196,19 @@ void node_state::leave() {
     parts_.me.who, std::string{"done"});
 }
 
+void node_state::give_up(int code, const std::string& reason) {
+  leaving_ = true; // Nothing more is asked or answered for.
+  ++beats_;
+  parts_.outcome->fail(code, reason);
+}
+
 void node_state::check_learner() {
   auto failure = parts_.learner->failure();
   if (!failure || leaving_)
     return;
   fault_report fault{parts_.me.who, "learner", *failure, true};
   post(self_, head_, fault_atom_v, std::move(fault));
-  parts_.outcome->fail(3, "the learner failed: " + *failure);
+  give_up(3, "the learner failed: " + *failure);
 }
 
 void node_state::watch_local() {
@@ -220,7 +232,7 @@ void node_state::watch_local(const Handle& who, std::string kind) {
       return;
     fault_report fault{parts_.me.who, kind, "it ended unexpectedly", true};
     post(self_, head_, fault_atom_v, std::move(fault));
-    parts_.outcome->fail(3, kind + " ended unexpectedly");
+    give_up(3, kind + " ended unexpectedly");
   });
 }
 

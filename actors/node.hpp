@@ -90,6 +90,7 @@ private:
   void begin_drain(double deadline_s);
   void part_drained();
   void leave();
+  void give_up(int code, const std::string& reason);
   void check_learner();
   void watch_local();
   template <class Handle>

@@ -1,27 +1,38 @@
 #pragma once
 
 #include "runtime/config/config.hpp"
+#include "runtime/error.hpp"
+#include "runtime/learn/trainer.hpp"
+#include "runtime/policy/generator.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 
 namespace swage {
 
+/// Makes the parts of a policy: LibTorch stays out of the actors. What this
+/// node does not run is not made.
+struct policy_factory {
+  std::function<result<std::unique_ptr<generator>>()> make_generator;
+  std::function<result<std::unique_ptr<trainer>>()> make_trainer;
+  std::function<result<std::unique_ptr<scorer>>()> make_scorer;
+};
+
 /// What a node's process needs beside the configuration.
 struct node_options {
-  std::filesystem::path out; ///< Run folder; of the head only.
+  std::filesystem::path out; ///< Run folder.
   bool resume = false;
   std::string node;          ///< Its name in `[[cluster.node]]`; empty: alone.
   uint64_t incarnation = 0;  ///< Grows with each restart of this node.
-  std::filesystem::path worker; ///< The `swage-worker` program.
+  policy_factory policy;
 };
 
 /// Runs one node until the run ends or `stop` is requested. Returns the exit
 /// code of design section 11: 0 success, 2 configuration, 3 the system failed.
-/// @pre No other thread of this process runs yet: verifiers fork their
-/// processes before the actor system starts.
 int run_node(const config& settings, const node_options& options,
              std::stop_token stop);
 

@@ -10,6 +10,7 @@
 #include "runtime/buffer/stage.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/error.hpp"
+#include "runtime/task/task_sets.hpp"
 
 #include <cstdint>
 #include <map>
@@ -19,11 +20,6 @@
 #include <vector>
 
 namespace swage {
-
-/// The tasks of a run. None is in two sets.
-struct task_sets {
-  std::vector<task> train, validation, held_out;
-};
 
 /// The life cycle of items and batches: a state machine of plain values. It
 /// reads no clock (`now` is a monotonic time in seconds), draws from seeds and

@@ -3,7 +3,7 @@
 #include "runtime/learn/advantage.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/synthesise.hpp"
-#include "runtime/verify/engine.hpp"
+#include "runtime/verify/start_engine.hpp"
 
 namespace swage {
 
@@ -30,8 +30,7 @@ rollout_tools make_rollout_tools(const config& settings,
                                  std::shared_ptr<const tokenizer> tokens) {
   const auto style = settings.tasks.prompt;
   const auto end = end_of_text(*tokens);
-  const reward_options reward{settings.reward.speed_weight,
-                              settings.reward.max_speed_bonus};
+  const auto reward = make_reward_options(settings.reward);
   const prime_echo echo{settings.reward.first_turn_weight,
                         settings.reward.early_bonus_first,
                         settings.reward.early_bonus_second};

@@ -4,17 +4,12 @@
 #include "runtime/error.hpp"
 #include "runtime/task/program.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/task_sets.hpp"
 
 #include <string>
 #include <vector>
 
 namespace swage {
-
-/// Tasks by what they are for. Validation chooses checkpoints and knobs, the
-/// held-out set is looked at by the final evaluation only.
-struct task_sets {
-  std::vector<task> train, validation, held_out;
-};
 
 /// How tasks are judged, from the `[verifier]` table.
 eval_spec make_eval_spec(const verifier_config& config);

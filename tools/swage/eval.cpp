@@ -2,6 +2,7 @@
 #include "runtime/config/paths.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/report.hpp"
+#include "runtime/store/checkpoint.hpp"
 #include "runtime/task/suite.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
@@ -135,6 +136,8 @@ int eval(const eval_arguments& given) {
     return report(responses.error());
   auto column = judge_all(**judge, *loaded, *responses);
   column.title = checkpoint->filename().string();
+  if (auto saved = checkpoint_store::open(*checkpoint))
+    column.version = saved->step;
   eval_column columns[] = {column};
   if (given.json)
     fmt::print("{}\n", evaluation_json(column));

@@ -1,6 +1,5 @@
 #include "tools/swage/local_engine.hpp"
 
-#include "runtime/config/paths.hpp"
 #include "runtime/task/generate.hpp"
 #include "runtime/task/suite.hpp"
 
@@ -10,25 +9,6 @@
 #include <iterator>
 
 namespace swage {
-
-result<std::unique_ptr<engine>> start_engine(const verifier_config& settings) {
-  auto worker = worker_program();
-  if (!worker)
-    return tl::unexpected{worker.error()};
-  auto python = python_program();
-  if (!python)
-    return tl::unexpected{python.error()};
-  return engine::start({.worker = *worker,
-                        .python = *python,
-                        .cache = cache_folder(settings.cache),
-                        .library = verify_folder(),
-                        .cache_verdicts = settings.cache_verdicts});
-}
-
-reward_options make_reward_options(const reward_config& settings) {
-  return {.speed_weight = settings.speed_weight,
-          .max_speed_bonus = settings.max_speed_bonus};
-}
 
 result<task> read_task(const std::filesystem::path& file,
                        const verifier_config& settings) {

@@ -2,17 +2,12 @@
 
 #include "runtime/config/config.hpp"
 #include "runtime/error.hpp"
-#include "runtime/verify/engine.hpp"
+#include "runtime/verify/start_engine.hpp"
 
 #include <filesystem>
 #include <memory>
 
 namespace swage {
-
-/// An engine of this process, as `[verifier]` configures it.
-result<std::unique_ptr<engine>> start_engine(const verifier_config& settings);
-
-reward_options make_reward_options(const reward_config& settings);
 
 /// A task from a KernelBench-style file, judged as `[verifier]` says.
 result<task> read_task(const std::filesystem::path& file,

@@ -1,7 +1,6 @@
 #include "tools/swage/task_sets.hpp"
 
 #include "runtime/config/knobs.hpp"
-#include "runtime/task/suite.hpp"
 
 #include <fmt/format.h>
 
@@ -9,15 +8,6 @@
 #include <string_view>
 
 namespace swage {
-
-result<task_sets> load_task_sets(const config& settings) {
-  if (settings.tasks.suite == "generated")
-    return generate_sets(settings.tasks, settings.verifier);
-  auto all = load_suite(settings.tasks.suite, settings.verifier);
-  if (!all)
-    return tl::unexpected{all.error()};
-  return split_suite(std::move(*all), settings.tasks);
-}
 
 std::vector<task>& part_of(task_sets& sets, const std::string& name) {
   if (name == "train")

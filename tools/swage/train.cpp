@@ -8,6 +8,7 @@
 #include "runtime/observe/topology_text.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/final_report.hpp"
+#include "tools/swage/policy_parts.hpp"
 #include "tools/swage/run_folder.hpp"
 #include "tools/swage/stop_signals.hpp"
 #include "tools/swage/supervisor.hpp"
@@ -82,9 +83,6 @@ int dry_run(const config& settings) {
 
 /// The child: runs the node in this process.
 int run_as_node(const train_arguments& given, const config& settings) {
-  auto worker = worker_program();
-  if (!worker)
-    return report(worker.error());
   auto name = given.node.empty() ? "head" : given.node;
   auto started = start_log(
     {.node = given.node,
@@ -97,7 +95,7 @@ int run_as_node(const train_arguments& given, const config& settings) {
                    .resume = given.resume,
                    .node = given.node,
                    .incarnation = *given.incarnation,
-                   .worker = *worker},
+                   .policy = make_policy_factory(settings)},
                   signals.token());
 }
 

@@ -1,0 +1,172 @@
+#include "actors/local_node.hpp"
+
+#include "actors/buffer.hpp"
+#include "actors/coordinator.hpp"
+#include "actors/embedding.hpp"
+#include "actors/learner.hpp"
+#include "actors/mirror.hpp"
+#include "actors/network.hpp"
+#include "actors/publisher.hpp"
+#include "actors/rollout.hpp"
+#include "actors/verifier.hpp"
+#include "runtime/config/config_text.hpp"
+#include "runtime/observe/log.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace swage {
+
+namespace {
+
+double wall_clock_s() {
+  return std::chrono::duration<double>(
+           std::chrono::system_clock::now().time_since_epoch())
+    .count();
+}
+
+node_id id_of(const node_materials& from) {
+  return {from.me.name, from.options.incarnation};
+}
+
+owner owner_of(const node_materials& from, uint32_t actor) {
+  return {from.me.name, from.options.incarnation, actor};
+}
+
+/// The longest that one verification may take, retries included.
+double verification_limit_s(const verifier_config& settings) {
+  return 2 * (settings.build_timeout_s
+              + settings.run_timeout_s * (settings.trials + settings.stress))
+         + 30;
+}
+
+verifier_actor spawn_verifiers(caf::actor_system& sys, node_materials& from) {
+  std::vector<slot_actor> slots;
+  for (uint32_t i = 0; i < from.engines.size(); ++i) {
+    auto judge = [engine = from.engines[i]](const verify_request& request,
+                                            std::stop_token stop) {
+      candidate who{std::to_string(request.id), request.response};
+      return engine->verify(request.what, who, stop);
+    };
+    slots.push_back(spawn_compute<slot_state>(
+      sys, judge_function{judge}, from.progress->add("verifier", i)));
+  }
+  return sys.spawn<actor_of<verifier_state>>(
+    std::move(slots), verification_limit_s(from.settings.verifier));
+}
+
+std::vector<rollout_actor> spawn_rollouts(caf::actor_system& sys,
+                                          node_materials& from) {
+  std::vector<rollout_actor> out;
+  for (uint32_t i = 0; i < from.generators.size(); ++i) {
+    rollout_parts parts{owner_of(from, i),
+                        from.generators[i],
+                        from.tools,
+                        from.settings,
+                        from.progress->add("rollout", i),
+                        from.gate,
+                        wall_clock_s};
+    out.push_back(spawn_compute<rollout_state>(sys, std::move(parts)));
+  }
+  return out;
+}
+
+void spawn_learner(caf::actor_system& sys, node_materials& from,
+                   local_actors& here) {
+  auto& settings = from.settings;
+  publisher_limits limits;
+  limits.chunk_bytes = settings.weights.chunk_bytes;
+  here.publisher = sys.spawn<actor_of<publisher_state>>(
+    limits, from.options.incarnation);
+  here.mirror = spawn_compute<mirror_state>(
+    sys, mirror_parts{from.mirror, settings, from.progress->add("mirror", 0)});
+  learner_parts parts{
+    owner_of(from, 0),
+    from.learner,
+    checkpoint_store{from.options.out / "checkpoints", settings.run.keep_last},
+    settings,
+    from.progress->add("learner", 0),
+    [report = from.report](const step_report& one) {
+      if (report)
+        report->on_step(one);
+    },
+    [end = from.end](std::optional<std::string> why) {
+      end->set(std::move(why));
+    }};
+  here.learner = spawn_compute<learner_state>(sys, std::move(parts));
+}
+
+void spawn_head(caf::actor_system& sys, node_materials& from,
+                local_actors& here) {
+  auto& settings = from.settings;
+  auto told = [](const error* trouble) {
+    if (trouble)
+      log_error("the journal cannot be written: " + trouble->message);
+    else
+      log_info("the journal is written again");
+  };
+  here.buffer = sys.spawn<actor_of<buffer_state>>(buffer_parts{
+    from.buffer, settings.buffer.poll_hold_s, wall_clock_s, told});
+  coordinator_parts parts;
+  parts.limits = {settings.faults.detection_s,
+                  settings.faults.stall_timeout_s,
+                  settings.faults.drain_timeout_s};
+  parts.terms = {id_of(from),           build_version(),
+                 protocol_hash(),       config_hash(settings),
+                 config_text(settings), {}};
+  for (auto& node : settings.cluster.nodes)
+    parts.terms.names.push_back(node.name);
+  if (parts.terms.names.empty())
+    parts.terms.names.push_back(from.me.name);
+  parts.settings = settings;
+  parts.outcome = from.outcome;
+  parts.on_status = [report = from.report](const run_status& status) {
+    report->on_status(status);
+  };
+  parts.on_line = [](const std::string& line) { log_info(line); };
+  here.coordinator = sys.spawn<actor_of<coordinator_state>>(std::move(parts));
+}
+
+std::string head_address(const config& settings) {
+  for (auto& node : settings.cluster.nodes)
+    if (node.name == settings.cluster.head)
+      return node.address;
+  return {};
+}
+
+} // namespace
+
+spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
+  spawned_node out;
+  if (from.head)
+    spawn_head(sys, from, out.here);
+  if (!from.engines.empty())
+    out.here.pool = spawn_verifiers(sys, from);
+  if (!from.generators.empty())
+    out.here.rollouts = spawn_rollouts(sys, from);
+  if (from.learner)
+    spawn_learner(sys, from, out.here);
+  node_parts parts;
+  parts.me.who = id_of(from);
+  parts.me.address = from.me.address;
+  parts.me.rollouts = from.me.actors.rollout;
+  parts.me.verifiers = from.me.actors.verifier;
+  parts.me.learners = from.me.actors.learner;
+  parts.me.build = build_version();
+  parts.me.protocol = protocol_hash();
+  parts.me.config = config_hash(from.settings);
+  parts.settings = from.settings;
+  parts.here = out.here;
+  parts.head_address = head_address(from.settings);
+  parts.connect = make_connect(sys, from.settings);
+  parts.progress = from.progress;
+  parts.learner = from.end;
+  parts.outcome = from.outcome;
+  parts.on_line = [](const std::string& line) { log_info(line); };
+  out.node = sys.spawn<actor_of<node_state>>(std::move(parts));
+  return out;
+}
+
+} // namespace swage

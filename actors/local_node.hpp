@@ -1,0 +1,52 @@
+#pragma once
+
+#include "actors/compute.hpp"
+#include "actors/node.hpp"
+#include "actors/reporter.hpp"
+#include "actors/system.hpp"
+#include "runtime/buffer/buffer_core.hpp"
+#include "runtime/policy/rollout_core.hpp"
+#include "runtime/verify/engine.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace swage {
+
+/// Everything that a node's actors are made of. Made before the actor system,
+/// because verifiers start processes.
+struct node_materials {
+  config settings;
+  node_options options;
+  node_config me; ///< Name, address and counts of this node.
+  bool head = true;
+
+  std::vector<std::shared_ptr<engine>> engines;
+  std::vector<std::shared_ptr<generator>> generators;
+  std::shared_ptr<trainer> learner;
+  std::shared_ptr<scorer> mirror;
+  rollout_tools tools;
+  std::shared_ptr<buffer_core> buffer;
+
+  std::shared_ptr<measure_gate> gate = std::make_shared<measure_gate>();
+  std::shared_ptr<progress_board> progress
+    = std::make_shared<progress_board>();
+  std::shared_ptr<run_outcome> outcome = std::make_shared<run_outcome>();
+  std::shared_ptr<learner_end> end = std::make_shared<learner_end>();
+  std::shared_ptr<reporter> report;
+};
+
+/// Starts processes, opens the journal, makes the policy's parts.
+result<node_materials> prepare_node(const config& settings,
+                                    const node_options& options);
+
+/// Spawns this node's actors and the node actor over them.
+struct spawned_node {
+  local_actors here;
+  node_actor node;
+};
+spawned_node spawn_node(caf::actor_system& sys, node_materials& from);
+
+} // namespace swage

@@ -1,0 +1,83 @@
+#include "actors/network.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/io/middleman_actor.hpp>
+#include <caf/openssl/manager.hpp>
+#include <caf/openssl/publish.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <set>
+
+namespace swage {
+
+namespace {
+
+bool uses_tls(const config& settings) {
+  return !settings.cluster.tls_certificate.empty();
+}
+
+caf::io::middleman_actor connector(caf::actor_system& sys,
+                                   const config& settings) {
+  return uses_tls(settings) ? sys.openssl_manager().actor_handle()
+                            : sys.middleman().actor_handle();
+}
+
+} // namespace
+
+result<std::pair<std::string, uint16_t>>
+parse_address(const std::string& address) {
+  const auto colon = address.rfind(':');
+  uint16_t port = 0;
+  if (colon != std::string::npos && colon > 0) {
+    auto* end = address.data() + address.size();
+    auto [at, failed]
+      = std::from_chars(address.data() + colon + 1, end, port);
+    if (failed == std::errc{} && at == end && port > 0)
+      return std::pair{address.substr(0, colon), port};
+  }
+  return fail(ec::invalid_config,
+              fmt::format("expected an address as host:port, found '{}'",
+                          address));
+}
+
+connect_function make_connect(caf::actor_system& sys, const config& settings) {
+  auto via = connector(sys, settings);
+  const auto timeout = settings.faults.request_timeout_s;
+  return [via, timeout](mailbox<node_actor::base>& mail,
+                        const std::string& address, on_connected ok,
+                        on_failure failed) {
+    auto where = parse_address(address);
+    if (!where)
+      return failed(where.error());
+    mail.ask(
+      via, timeout,
+      [ok, failed, address](const caf::node_id&,
+                            const caf::strong_actor_ptr& who,
+                            const std::set<std::string>&) {
+        if (!who)
+          return failed({ec::infra, "nobody is published at " + address});
+        ok(caf::actor_cast<node_actor>(who));
+      },
+      failed, caf::connect_atom_v, where->first, where->second);
+  };
+}
+
+result<void> publish_node(caf::actor_system& sys, const config& settings,
+                          const node_actor& who, const std::string& address) {
+  auto where = parse_address(address);
+  if (!where)
+    return tl::unexpected(where.error());
+  auto& [host, port] = *where;
+  auto bound = uses_tls(settings)
+                 ? caf::openssl::publish(who, port, host.c_str(), true)
+                 : sys.middleman().publish(who, port, host.c_str(), true);
+  if (!bound)
+    return fail(ec::io, fmt::format("cannot listen at {}: {}", address,
+                                    to_string(bound.error())));
+  return {};
+}
+
+} // namespace swage

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "actors/node.hpp"
+#include "runtime/config/config.hpp"
+#include "runtime/error.hpp"
+
+#include <caf/fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace swage {
+
+/// "host:port" taken apart; `invalid_config` says what is wrong with it.
+result<std::pair<std::string, uint16_t>>
+parse_address(const std::string& address);
+
+/// Connects through the middleman of `sys`, or its TLS counterpart where the
+/// configuration names certificates. Does not block.
+connect_function make_connect(caf::actor_system& sys, const config& settings);
+
+/// Makes a node reachable at its address.
+result<void> publish_node(caf::actor_system& sys, const config& settings,
+                          const node_actor& who, const std::string& address);
+
+} // namespace swage

@@ -1,0 +1,121 @@
+#include "actors/local_node.hpp"
+#include "runtime/buffer/sqlite_journal.hpp"
+#include "runtime/policy/rollout_tools.hpp"
+#include "runtime/task/task_sets.hpp"
+#include "runtime/verify/start_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace swage {
+
+namespace {
+
+double steady_s() {
+  return std::chrono::duration<double>(
+           std::chrono::steady_clock::now().time_since_epoch())
+    .count();
+}
+
+result<node_config> find_me(const config& settings, const std::string& name) {
+  if (settings.cluster.nodes.empty()) {
+    node_config alone;
+    alone.name = "head";
+    alone.actors = settings.actors;
+    return alone;
+  }
+  auto& nodes = settings.cluster.nodes;
+  auto it = std::find_if(nodes.begin(), nodes.end(),
+                         [&](auto& node) { return node.name == name; });
+  if (it == nodes.end())
+    return fail(ec::invalid_config,
+                fmt::format("no [[cluster.node]] is named '{}'", name));
+  return *it;
+}
+
+result<void> start_engines(node_materials& out) {
+  for (uint32_t i = 0; i < out.me.actors.verifier; ++i) {
+    auto made = start_engine(out.settings.verifier);
+    if (!made)
+      return tl::unexpected(made.error());
+    (*made)->on_measure = [gate = out.gate](bool begins) {
+      gate->measuring(begins);
+    };
+    out.engines.push_back(std::move(*made));
+  }
+  return {};
+}
+
+result<void> open_buffer(node_materials& out) {
+  auto sets = load_task_sets(out.settings);
+  if (!sets)
+    return tl::unexpected(sets.error());
+  auto journal = sqlite_journal::open(out.options.out / "run.db");
+  if (!journal)
+    return tl::unexpected(journal.error());
+  auto core = buffer_core::open(std::move(*journal), out.settings,
+                                std::move(*sets), steady_s());
+  if (!core)
+    return tl::unexpected(core.error());
+  out.buffer = std::move(*core);
+  return {};
+}
+
+result<void> make_policy(node_materials& out) {
+  auto& counts = out.me.actors;
+  auto& make = out.options.policy;
+  for (uint32_t i = 0; i < counts.rollout; ++i) {
+    auto made = make.make_generator();
+    if (!made)
+      return tl::unexpected(made.error());
+    out.generators.push_back(std::move(*made));
+  }
+  if (counts.rollout > 0) {
+    auto tokens = tokenizer::load(std::filesystem::path{out.settings.policy.path}
+                                  / "tokenizer.json");
+    if (!tokens)
+      return tl::unexpected(tokens.error());
+    out.tools = make_rollout_tools(
+      out.settings, std::make_shared<const tokenizer>(std::move(*tokens)));
+  }
+  if (counts.learner == 0)
+    return {};
+  auto learner = make.make_trainer();
+  if (!learner)
+    return tl::unexpected(learner.error());
+  out.learner = std::move(*learner);
+  auto mirror = make.make_scorer();
+  if (!mirror)
+    return tl::unexpected(mirror.error());
+  out.mirror = std::move(*mirror);
+  return {};
+}
+
+} // namespace
+
+result<node_materials> prepare_node(const config& settings,
+                                    const node_options& options) {
+  node_materials out;
+  out.settings = settings;
+  out.options = options;
+  auto me = find_me(settings, options.node);
+  if (!me)
+    return tl::unexpected(me.error());
+  out.me = std::move(*me);
+  out.head = settings.cluster.nodes.empty()
+             || out.me.name == settings.cluster.head;
+  if (out.head)
+    out.report = std::make_shared<reporter>(options.out);
+  using step = result<void> (*)(node_materials&);
+  for (step one : {start_engines, make_policy})
+    if (auto done = one(out); !done)
+      return tl::unexpected(done.error());
+  if (out.head)
+    if (auto opened = open_buffer(out); !opened)
+      return tl::unexpected(opened.error());
+  return out;
+}
+
+} // namespace swage

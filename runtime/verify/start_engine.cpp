@@ -1,0 +1,26 @@
+#include "runtime/verify/start_engine.hpp"
+
+#include "runtime/config/paths.hpp"
+
+namespace swage {
+
+result<std::unique_ptr<engine>> start_engine(const verifier_config& settings) {
+  auto worker = worker_program();
+  if (!worker)
+    return tl::unexpected{worker.error()};
+  auto python = python_program();
+  if (!python)
+    return tl::unexpected{python.error()};
+  return engine::start({.worker = *worker,
+                        .python = *python,
+                        .cache = cache_folder(settings.cache),
+                        .library = verify_folder(),
+                        .cache_verdicts = settings.cache_verdicts});
+}
+
+reward_options make_reward_options(const reward_config& settings) {
+  return {.speed_weight = settings.speed_weight,
+          .max_speed_bonus = settings.max_speed_bonus};
+}
+
+} // namespace swage

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "runtime/config/config.hpp"
+#include "runtime/error.hpp"
+#include "runtime/verify/engine.hpp"
+
+#include <memory>
+
+namespace swage {
+
+/// An engine of this process, as `[verifier]` configures it; finds the
+/// programs and the data folder by itself.
+result<std::unique_ptr<engine>> start_engine(const verifier_config& settings);
+
+reward_options make_reward_options(const reward_config& settings);
+
+} // namespace swage
