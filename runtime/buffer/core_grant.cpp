@@ -167,6 +167,9 @@ grant buffer_core::make_grant(live_item& one, const owner& to, double now) {
   out.stage = row.kind;
   out.how = row.how;
   out.rule = row.rule;
+  // What is only to be imitated need not be fast.
+  if (row.rule == weights_rule::none)
+    out.what.eval.measure = false;
   if (row.rule == weights_rule::exactly)
     out.version = book_.stages()[index].version;
   else if (row.rule == weights_rule::at_least)
