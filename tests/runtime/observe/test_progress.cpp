@@ -78,6 +78,13 @@ TEST_CASE("a redo starts its rate anew", "[runtime][observe]") {
   CHECK(lines.update(at(60), 30)->find("2/s") != std::string::npos);
 }
 
+TEST_CASE("high rates are plain numbers", "[runtime][observe]") {
+  progress lines{{.line_s = 10}};
+  CHECK(lines.update({"verify", 0, 0, "samples", ""}, 0));
+  CHECK(lines.update({"verify", 123456, 0, "samples", ""}, 10)
+        == "verify     123456 samples, 12346/s\n");
+}
+
 TEST_CASE("durations read like a person's", "[runtime][observe]") {
   CHECK(swage::duration_text(0) == "0 s");
   CHECK(swage::duration_text(59.4) == "59 s");

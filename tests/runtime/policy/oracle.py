@@ -40,7 +40,9 @@ def model(folder, options):
         network = network.to(torch.bfloat16)
     network.save_pretrained(
         folder, max_shard_size="60KB" if "shards" in options else "1GB")
-    network = network.to(torch.float32).eval()
+    # Not network.to(float32): that would keep rounded rotary frequencies.
+    network = transformers.Qwen3ForCausalLM.from_pretrained(
+        folder, dtype=torch.float32).eval()
     tokens = torch.randint(0, config.vocab_size, (2, 150))
     with torch.no_grad():
         logits = network(tokens).logits

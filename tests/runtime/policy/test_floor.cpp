@@ -80,7 +80,8 @@ TEST_CASE("a trainer's snapshot moves the rollout with it",
           "[policy][floor]") {
   test::temporary_folder folder;
   test::run_oracle({"model", folder.path().string()});
-  auto policy = value_of(make_torch_generator(folder.path(), {}, 0));
+  generator_options options{.max_live = 4, .max_tokens = 128};
+  auto policy = value_of(make_torch_generator(folder.path(), options, 0));
   auto trainer = value_of(torch_trainer::open(folder.path(), {}, 0));
   train_sample sample{{1, 2, 3}, {4, 5, 6, 8, 7}, {}, 1, true};
   train_options how;

@@ -3,7 +3,6 @@
 #include "runtime/policy/utf8.hpp"
 #include "tests/runtime/policy/oracle.hpp"
 
-#include <catch2/benchmark/catch_benchmark.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
@@ -66,10 +65,6 @@ TEST_CASE("tokens are those of Hugging Face tokenizers",
     CHECK(repaired_utf8(made->decode(ids)) == item["decoded"]);
     CHECK(repaired_utf8(made->decode(ids, false)) == item["whole"]);
   }
-  auto text = cases[cases.size() - 121]["text"].get<std::string>();
-  BENCHMARK("encode " + std::to_string(text.size()) + " bytes") {
-    return made->encode(text);
-  };
 }
 
 TEST_CASE("any bytes survive encoding and decoding", "[policy][tokenizer]") {

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 
 using namespace swage;
@@ -282,26 +281,20 @@ TEST_CASE("a step that is not finite changes nothing", "[policy][trainer]") {
 }
 
 TEST_CASE("an overflowing gradient names its parameter", "[policy][trainer]") {
-  test::temporary_folder folder;
-  write_config(folder.path());
-  auto config = test::small_config();
-  auto weights = random_weights(config, 5);
-  // A head with one enormous row: the loss is finite, its gradient is not.
-  auto bytes = *weights.data;
-  auto* embedding = reinterpret_cast<float*>(bytes.data());
-  for (int i = 0; i < 40; ++i)
-    embedding[7 * 40 + i] = 1e37f;
-  std::vector<float> flat(bytes.size() / sizeof(float));
-  std::memcpy(flat.data(), bytes.data(), bytes.size());
-  REQUIRE(write_weights(make_snapshot(config, 0, flat),
-                        folder.path() / "model.safetensors"));
-  auto trainer = value_of(torch_trainer::open(folder.path(), {}, 0));
+  auto trainer = small_trainer();
   auto before = trainer->copy_weights(0).what.checksum;
-  train_sample sample{{1, 2}, {4, 5}, {-1, -1}, 1, true};
-  auto refused = trainer->step({&sample, 1}, grpo_options());
+  // The loss is finite; at half the temperature its gradient is twice as much.
+  train_sample sample{{1, 2}, {4}, {}, 3e38, true};
+  auto options = grpo_options();
+  options.temperature = 0.5f;
+  scored_sequence sequence{sample.prompt, sample.response};
+  sample.behaviour
+    = value_of(trainer->score({&sequence, 1}, options.temperature))[0];
+  auto refused = trainer->step({&sample, 1}, options);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ec::infra);
-  CHECK_THAT(refused.error().message, ContainsSubstring("unchanged"));
+  CHECK_THAT(refused.error().message,
+             ContainsSubstring("the gradient of model.embed_tokens.weight"));
   CHECK(trainer->copy_weights(0).what.checksum == before);
 }
 

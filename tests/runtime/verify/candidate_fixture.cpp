@@ -3,27 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 namespace swage::test {
 
 namespace {
-
-struct scratch_folder {
-  scratch_folder()
-    : path(std::filesystem::temp_directory_path()
-           / fmt::format("swage-test-{}", ::getpid())) {
-    std::filesystem::create_directories(path);
-  }
-  ~scratch_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
 
 template <class T>
 T value_of(result<T> made) {
@@ -42,9 +28,13 @@ std::filesystem::path worker_program() {
 }
 
 builder& shared_builder() {
-  static scratch_folder folder;
-  static auto made = value_of(builder::create(
-    {worker_program(), folder.path, "runtime/verify/prelude.hpp"}));
+  static auto made = [] {
+    // The precompiled prelude may stay from an earlier run, artifacts may not.
+    auto folder = worker_program().parent_path().parent_path() / "test-builds";
+    std::filesystem::remove_all(folder / "objects");
+    return value_of(builder::create(
+      {worker_program(), folder, "runtime/verify/prelude.hpp"}));
+  }();
   return *made;
 }
 
@@ -73,15 +63,33 @@ artifact compiled(std::string_view code, const signature& args) {
   return std::move(*made);
 }
 
-outcome outcome_of(std::string_view body, std::string_view before,
-                   double timeout_s) {
+std::string candidate_of_many(const std::vector<std::string>& bodies,
+                              std::string_view before) {
+  std::string functions{before}, cases;
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    functions += fmt::format("\n[[maybe_unused]] static void deed_{}(const "
+                             "float* x, float* y, int64_t n) {{\n{}\n}}\n",
+                             i, bodies[i]);
+    cases += fmt::format("case {0}: return deed_{0}(x, y, n);\n", i);
+  }
+  return candidate_with("switch (static_cast<int>(x[0])) {\n" + cases + "}",
+                        functions);
+}
+
+outcome outcome_of(const artifact& code, size_t choice, double timeout_s) {
   auto args = vector_args();
   auto memory = value_of(shared_memory::create(lay_out(args), 1));
+  auto number = static_cast<float>(choice);
+  std::memcpy(memory.input(0, 0).data(), &number, sizeof number);
   sandbox_limits limits;
   limits.memory_bytes = uint64_t{256} << 20;
-  auto process = value_of(shared_runner().launch(
-    compiled(candidate_with(body, before)), args, memory, limits));
+  auto process = value_of(shared_runner().launch(code, args, memory, limits));
   return process.call(0, timeout_s);
+}
+
+outcome outcome_of(std::string_view body, std::string_view before,
+                   double timeout_s) {
+  return outcome_of(compiled(candidate_with(body, before)), 0, timeout_s);
 }
 
 } // namespace swage::test

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace swage::test {
 
@@ -28,7 +29,16 @@ std::string candidate_with(std::string_view body, std::string_view before = {});
 /// Compiles it, and fails the test if that fails.
 artifact compiled(std::string_view code, const signature& args = vector_args());
 
-/// What came of the first call, on zeros.
+/// A candidate that does the body whose number is in x[0], so that many are
+/// compiled at once.
+std::string candidate_of_many(const std::vector<std::string>& bodies,
+                              std::string_view before = {});
+
+/// What came of the first call, with x[0] = `choice` and zeros behind it.
+outcome outcome_of(const artifact& code, size_t choice = 0,
+                   double timeout_s = 5);
+
+/// The same for a body that is compiled for it.
 outcome outcome_of(std::string_view body, std::string_view before = {},
                    double timeout_s = 5);
 

@@ -103,7 +103,7 @@ TEST_CASE("compiling without end is cut off", "[verify][build]") {
   REQUIRE_FALSE(made);
   CHECK(made.error().kind == category::compile_timeout);
   limits.timeout_s = 30;
-  limits.memory_bytes = uint64_t{400} << 20;
+  limits.memory_bytes = uint64_t{256} << 20;
   made = shared_builder().build(code, vector_args(), limits);
   REQUIRE_FALSE(made);
   CAPTURE(made.error().detail);

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 using namespace swage;
 using namespace swage::test;
@@ -45,10 +46,14 @@ const mistake mistakes[] = {
 } // namespace
 
 TEST_CASE("a fault names the argument it hit", "[verify][sandbox]") {
-  for (const auto& one : mistakes) {
-    CAPTURE(one.body);
-    auto seen = outcome_of(one.body);
-    CAPTURE(seen.detail);
+  std::vector<std::string> bodies;
+  for (const auto& one : mistakes)
+    bodies.emplace_back(one.body);
+  auto code = compiled(candidate_of_many(bodies));
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const auto& one = mistakes[i];
+    auto seen = outcome_of(code, i);
+    CAPTURE(one.body, seen.detail);
     CHECK(std::string{to_string(seen.kind)} == to_string(one.kind));
     CHECK_THAT(seen.detail, ContainsSubstring(one.says));
   }
