@@ -32,7 +32,7 @@ struct panel_range {
 
 /// One query row against one slot of a key-value cache.
 struct attention_row {
-  const float* query = nullptr;  ///< [heads, head_dim]
+  const float* query = nullptr; ///< [heads, head_dim]
   /// [kv_heads, capacity / 16, head_dim, 16]: blocks of 16 positions, so that
   /// scoring reads memory in order and adds no lanes up.
   const float* keys = nullptr;
@@ -81,8 +81,8 @@ struct cpu_kernels {
   /// RMS norm of one head in place, then rotary embedding of its halves:
   ///   (a, b) -> (a cos - b sin, b cos + a sin).
   /// `cosines` and `sines` hold size / 2 values of the row's position.
-  void (*norm_rotate)(float* head, const float* weight, int64_t size,
-                      float eps, const float* cosines, const float* sines);
+  void (*norm_rotate)(float* head, const float* weight, int64_t size, float eps,
+                      const float* cosines, const float* sines);
 
   /// out = softmax(q k^T / sqrt(head_dim)) v for one row and all its heads.
   /// `scratch` holds `capacity` floats.

@@ -77,10 +77,10 @@ void tile(const float* x, int64_t x_stride, const float* panel, int64_t inputs,
 using tile_function = void (*)(const float*, int64_t, const float*, int64_t,
                                rows_view, int64_t, bool);
 
-constexpr tile_function tiles[]
-  = {nullptr,  tile<1>, tile<2>, tile<3>,  tile<4>,  tile<5>, tile<6>,
+constexpr tile_function tiles[] = {
+  nullptr, tile<1>, tile<2>, tile<3>,  tile<4>,  tile<5>, tile<6>,
 #if defined(__AVX512F__)
-     tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>
+  tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>
 #endif
 };
 
@@ -139,8 +139,9 @@ score_blocks(const float* query, const float* keys, int64_t head_dim,
     vec q = broadcast(query[d]);
 #pragma GCC unroll 16
     for (int64_t i = 0; i < Blocks * parts; ++i)
-      sums[i] += q * load(keys + (i / parts * head_dim + d) * key_block
-                          + i % parts * lanes);
+      sums[i] += q
+                 * load(keys + (i / parts * head_dim + d) * key_block
+                        + i % parts * lanes);
   }
   float scale = 1.0f / __builtin_sqrtf(static_cast<float>(head_dim));
 #pragma GCC unroll 16
@@ -150,9 +151,10 @@ score_blocks(const float* query, const float* keys, int64_t head_dim,
 
 /// scores[t] = q . k[t] / sqrt(head_dim) for t < length; the rest of the last
 /// block is left undefined.
-[[gnu::always_inline]] inline void
-score_keys(const float* query, const float* keys, int64_t head_dim,
-           int64_t length, float* scores) {
+[[gnu::always_inline]] inline void score_keys(const float* query,
+                                              const float* keys,
+                                              int64_t head_dim, int64_t length,
+                                              float* scores) {
   constexpr int64_t together = lanes / 4;
   int64_t t = 0;
   for (; t + together * key_block <= length; t += together * key_block)
@@ -187,9 +189,10 @@ mix_part(const float* weights, const float* values, int64_t length,
 }
 
 /// out[d] = factor * sum_t weights[t] * values[t, d]
-[[gnu::always_inline]] inline void
-mix_values(const float* weights, const float* values, int64_t length,
-           int64_t head_dim, float factor, float* out) {
+[[gnu::always_inline]] inline void mix_values(const float* weights,
+                                              const float* values,
+                                              int64_t length, int64_t head_dim,
+                                              float factor, float* out) {
   int64_t d = 0;
   for (; d + 2 * lanes <= head_dim; d += 2 * lanes)
     mix_part<2>(weights, values + d, length, head_dim, factor, out + d);
@@ -210,8 +213,8 @@ void attend(const attention_row& row, const attention_shape& shape,
   for (int64_t h = 0; h < shape.heads; ++h) {
     const float* keys = row.keys + h / sharing * slot;
     const float* values = row.values + h / sharing * slot;
-    score_keys(row.query + h * shape.head_dim, keys, shape.head_dim,
-               row.length, scratch);
+    score_keys(row.query + h * shape.head_dim, keys, shape.head_dim, row.length,
+               scratch);
     float max = maximum(scratch, 1.0f, row.length);
     float sum = exponentials(scratch, 1.0f, max, row.length, scratch);
     mix_values(scratch, values, row.length, shape.head_dim, 1.0f / sum,
@@ -256,8 +259,15 @@ softmax_sums softmax_row(const float* x, float scale, int64_t size,
 
 extern const cpu_kernels SWAGE_JOIN(kernels_, SWAGE_VARIANT);
 const cpu_kernels SWAGE_JOIN(kernels_, SWAGE_VARIANT) = {
-  SWAGE_TEXT(SWAGE_VARIANT), width,       pack,   linear,        rms_norm,
-  norm_rotate,               attend,      silu_multiply, softmax_row,
+  SWAGE_TEXT(SWAGE_VARIANT),
+  width,
+  pack,
+  linear,
+  rms_norm,
+  norm_rotate,
+  attend,
+  silu_multiply,
+  softmax_row,
 };
 
 } // namespace swage::kernels

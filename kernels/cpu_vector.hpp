@@ -93,9 +93,8 @@ typedef int ivec __attribute__((vector_size(lanes * sizeof(int)),
 }
 
 /// out[i] = exp(x[i] * scale - max); returns their sum.
-[[gnu::always_inline]] inline float exponentials(const float* x, float scale,
-                                                 float max, int64_t size,
-                                                 float* out) {
+[[gnu::always_inline]] inline float
+exponentials(const float* x, float scale, float max, int64_t size, float* out) {
   vec sum = {};
   int64_t i = 0;
   for (; i + lanes <= size; i += lanes) {

@@ -25,8 +25,7 @@ values rms_norm(std::span<const float> x, std::span<const float> weight,
   double squares = 0;
   for (double value : x)
     squares += value * value;
-  double scale
-    = 1 / std::sqrt(squares / static_cast<double>(x.size()) + eps);
+  double scale = 1 / std::sqrt(squares / static_cast<double>(x.size()) + eps);
   values out;
   for (size_t i = 0; i < x.size(); ++i)
     out.push_back(static_cast<double>(x[i]) * scale
@@ -82,6 +81,31 @@ values attend(const attention_row& row, const attention_shape& shape) {
                  row.values[kv * slot + t * shape.head_dim + d]);
       out.push_back(sum / total);
     }
+  }
+  return out;
+}
+
+values causal_attention(std::span<const float> queries,
+                        std::span<const float> keys,
+                        std::span<const float> values_, int64_t dim) {
+  auto size = static_cast<size_t>(dim);
+  values out(queries.size());
+  for (size_t r = 0; r < queries.size() / size; ++r) {
+    std::vector<double> weights;
+    for (size_t t = 0; t <= r; ++t) {
+      double sum = 0;
+      for (size_t d = 0; d < size; ++d)
+        sum += static_cast<double>(queries[r * size + d])
+               * static_cast<double>(keys[t * size + d]);
+      weights.push_back(std::exp(sum / std::sqrt(static_cast<double>(dim))));
+    }
+    double total = 0;
+    for (double weight : weights)
+      total += weight;
+    for (size_t t = 0; t <= r; ++t)
+      for (size_t d = 0; d < size; ++d)
+        out[r * size + d] += weights[t] / total
+                             * static_cast<double>(values_[t * size + d]);
   }
   return out;
 }

@@ -28,6 +28,11 @@ values norm_rotate(std::span<const float> head, std::span<const float> weight,
 /// One row, all heads.
 values attend(const attention_row& row, const attention_shape& shape);
 
+/// Causal attention of one query head over [length, dim] each.
+values causal_attention(std::span<const float> queries,
+                        std::span<const float> keys,
+                        std::span<const float> values_, int64_t dim);
+
 /// One row: [gate, up] -> silu(gate) * up.
 values silu_multiply(std::span<const float> x);
 

@@ -10,8 +10,8 @@ namespace swage::kernels {
 
 /// Where the gradients of a normalisation go.
 struct norm_gradient {
-  rows_view input;          ///< Written.
-  float* weight = nullptr;  ///< Added to.
+  rows_view input;         ///< Written.
+  float* weight = nullptr; ///< Added to.
 };
 
 /// The positions of a head's rotation.
@@ -22,9 +22,9 @@ struct rotation {
 
 /// One head of one row and its gradient.
 struct head_gradient {
-  const float* input = nullptr;   ///< As it was before norm and rotation.
-  const float* output = nullptr;  ///< Gradient of the rotated head.
-  float* input_gradient = nullptr; ///< Written.
+  const float* input = nullptr;     ///< As it was before norm and rotation.
+  const float* output = nullptr;    ///< Gradient of the rotated head.
+  float* input_gradient = nullptr;  ///< Written.
   float* weight_gradient = nullptr; ///< Added to.
 };
 
@@ -36,8 +36,8 @@ struct training_kernels {
                    norm_gradient out, float eps);
 
   /// Gradient of norm_rotate for one head of `size` elements.
-  void (*norm_rotate)(head_gradient head, const float* weight,
-                      rotation angles, int64_t size, float eps);
+  void (*norm_rotate)(head_gradient head, const float* weight, rotation angles,
+                      int64_t size, float eps);
 
   /// Gradient of out = silu(x[:size]) * x[size:], written to `out`
   /// [rows, 2 * size].

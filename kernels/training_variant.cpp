@@ -89,7 +89,7 @@ void silu_multiply(rows_view x, rows_view grad, rows_view out, int64_t size) {
 } // namespace
 
 extern const training_kernels SWAGE_JOIN(training_, SWAGE_VARIANT);
-const training_kernels SWAGE_JOIN(training_, SWAGE_VARIANT)
-  = {rms_norm, norm_rotate, silu_multiply};
+const training_kernels SWAGE_JOIN(training_, SWAGE_VARIANT) = {
+  rms_norm, norm_rotate, silu_multiply};
 
 } // namespace swage::kernels

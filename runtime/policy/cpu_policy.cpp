@@ -24,11 +24,11 @@ public:
       return fail(ec::invalid_argument,
                   fmt::format("request {} has an empty prompt", request.id));
     if (request.prompt.size() >= options_.max_tokens)
-      return fail(ec::invalid_argument,
-                  fmt::format("request {}: a prompt of {} tokens leaves no room "
-                              "for a response in max_tokens = {}",
-                              request.id, request.prompt.size(),
-                              options_.max_tokens));
+      return fail(
+        ec::invalid_argument,
+        fmt::format("request {}: a prompt of {} tokens leaves no room "
+                    "for a response in max_tokens = {}",
+                    request.id, request.prompt.size(), options_.max_tokens));
     if (request.how.max_new_tokens == 0)
       return fail(ec::invalid_argument,
                   fmt::format("request {} asks for no tokens", request.id));

@@ -41,8 +41,7 @@ result<void> decoder::load(const snapshot& weights) {
     }
     auto outputs = static_cast<int64_t>(joined.size()) / inputs;
     matrix out;
-    out.data.resize(
-      static_cast<size_t>(kernels::packed_size(outputs, inputs)));
+    out.data.resize(static_cast<size_t>(kernels::packed_size(outputs, inputs)));
     cpu().pack(joined.data(), outputs, inputs, out.data.data());
     out.view = {out.data.data(), outputs, inputs};
     return out;
@@ -66,8 +65,8 @@ result<void> decoder::load(const snapshot& weights) {
                      at + "self_attn.v_proj.weight"},
                     hidden);
     next.output = pack({at + "self_attn.o_proj.weight"}, config_.query_size());
-    next.gate_up = pack({at + "mlp.gate_proj.weight", at + "mlp.up_proj.weight"},
-                        hidden);
+    next.gate_up = pack(
+      {at + "mlp.gate_proj.weight", at + "mlp.up_proj.weight"}, hidden);
     next.down = pack({at + "mlp.down_proj.weight"}, config_.intermediate_size);
     made.layers.push_back(std::move(next));
   }
@@ -84,10 +83,10 @@ void decoder::parallel(int64_t count,
 }
 
 void decoder::multiply(rows_view x, const matrix& w, rows_view y, bool add) {
-  parallel(kernels::panel_count(w.view.outputs), [&](int64_t begin,
-                                                     int64_t end) {
-    cpu().linear(x, w.view, y, {begin, end}, add);
-  });
+  parallel(kernels::panel_count(w.view.outputs),
+           [&](int64_t begin, int64_t end) {
+             cpu().linear(x, w.view, y, {begin, end}, add);
+           });
 }
 
 void decoder::normalise(rows_view x, const std::vector<float>& weight,
@@ -181,9 +180,9 @@ void decoder::feed_forward(const layer& weights, int64_t rows) {
 
 std::span<const float> decoder::logits(int64_t first, int64_t count) {
   auto out = view(logits_, count, config_.vocab_size);
-  multiply({normed_.data() + first * config_.hidden_size, count,
-            config_.hidden_size},
-           weights_.head, out, false);
+  multiply(
+    {normed_.data() + first * config_.hidden_size, count, config_.hidden_size},
+    weights_.head, out, false);
   return {out.data, static_cast<size_t>(count * config_.vocab_size)};
 }
 

@@ -65,7 +65,8 @@ private:
     matrix head;
   };
 
-  void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& body);
+  void parallel(int64_t count,
+                const std::function<void(int64_t, int64_t)>& body);
   void multiply(kernels::rows_view x, const matrix& w, kernels::rows_view y,
                 bool add);
   void normalise(kernels::rows_view x, const std::vector<float>& weight,

@@ -40,15 +40,14 @@ struct distribution {
   }
 };
 
-distribution distribution_of(std::span<const float> logits,
-                             float temperature) {
+distribution distribution_of(std::span<const float> logits, float temperature) {
   thread_local kernels::float_buffer weights;
   weights.resize(logits.size());
   distribution out;
   out.scale = scale_of(temperature);
-  out.sums = kernels::cpu().softmax_row(
-    logits.data(), out.scale, static_cast<int64_t>(logits.size()),
-    weights.data());
+  out.sums = kernels::cpu().softmax_row(logits.data(), out.scale,
+                                        static_cast<int64_t>(logits.size()),
+                                        weights.data());
   out.weights = weights;
   return out;
 }
@@ -109,8 +108,8 @@ token_draw draw_token(std::span<const float> logits,
     out.token = pick_nucleus(from, options.top_p,
                              uniform(options.seed, options.position));
   else
-    out.token = pick(from.weights, uniform(options.seed, options.position)
-                                     * from.sums.sum);
+    out.token = pick(from.weights,
+                     uniform(options.seed, options.position) * from.sums.sum);
   out.logprob = from.logprob(logits[static_cast<size_t>(out.token)]);
   return out;
 }

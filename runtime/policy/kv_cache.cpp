@@ -8,9 +8,11 @@ using kernels::key_block;
 
 kv_cache::kv_cache(const model_config& config, int64_t slots,
                    int64_t max_tokens)
-  : layers_(config.num_layers), slots_(slots), max_tokens_(max_tokens),
-    shape_{config.num_heads, config.num_kv_heads, config.head_dim,
-           (max_tokens + key_block - 1) / key_block * key_block} {
+  : layers_(config.num_layers), slots_(slots),
+    max_tokens_(max_tokens), shape_{config.num_heads, config.num_kv_heads,
+                                    config.head_dim,
+                                    (max_tokens + key_block - 1) / key_block
+                                      * key_block} {
   slot_size_ = config.kv_size() * shape_.capacity;
   auto size = static_cast<size_t>(layers_ * slots_ * slot_size_);
   keys_.resize(size);

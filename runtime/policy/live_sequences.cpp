@@ -13,8 +13,7 @@ constexpr size_t prefill_rows = 256;
 
 } // namespace
 
-live_sequences::live_sequences(decoder& model,
-                               const generator_options& options)
+live_sequences::live_sequences(decoder& model, const generator_options& options)
   : model_(model), recompute_(options.recompute_cache),
     max_tokens_(options.max_tokens),
     cache_(model.config(), options.max_live, options.max_tokens),
@@ -116,9 +115,9 @@ void live_sequences::admit(std::deque<sequence_request>& waiting,
 bool live_sequences::append(sequence& to, std::span<const float> logits,
                             uint64_t version) {
   auto& out = to.out;
-  auto drawn = draw_token(logits, {to.request.how.temperature,
-                                   to.request.how.top_p, to.request.seed,
-                                   out.tokens.size()});
+  auto drawn = draw_token(logits,
+                          {to.request.how.temperature, to.request.how.top_p,
+                           to.request.seed, out.tokens.size()});
   to.tokens.push_back(drawn.token);
   out.tokens.push_back(drawn.token);
   out.logprobs.push_back(drawn.logprob);

@@ -79,8 +79,7 @@ mapped_file::open(const fs::path& path) {
   auto size = static_cast<size_t>(info.st_size);
   if (size == 0)
     return std::shared_ptr<const mapped_file>{new mapped_file{{}}};
-  auto* start
-    = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  auto* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (start == MAP_FAILED)
     return system_error("map", path);
   return std::shared_ptr<const mapped_file>{
@@ -97,8 +96,7 @@ result<std::string> read_text(const fs::path& path) {
   if (!file)
     return tl::unexpected<error>(file.error());
   auto bytes = (*file)->bytes();
-  return std::string{reinterpret_cast<const char*>(bytes.data()),
-                     bytes.size()};
+  return std::string{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 result<void> write_whole(const fs::path& path,

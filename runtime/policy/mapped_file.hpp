@@ -32,8 +32,7 @@ result<std::string> read_text(const std::filesystem::path& path);
 
 /// Writes a file that appears under `path` whole or not at all: temporary
 /// file in the same folder, fsync, rename, fsync of the folder.
-result<void>
-write_whole(const std::filesystem::path& path,
-            std::span<const std::span<const std::byte>> parts);
+result<void> write_whole(const std::filesystem::path& path,
+                         std::span<const std::span<const std::byte>> parts);
 
 } // namespace swage

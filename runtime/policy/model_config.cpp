@@ -158,8 +158,8 @@ result<model_config> load_model_config(const std::filesystem::path& file) {
     return tl::unexpected<error>(text.error());
   auto root = json::parse(*text, nullptr, false);
   if (!root.is_object())
-    return fail(ec::corrupt, fmt::format("'{}' is not a JSON object",
-                                         file.string()));
+    return fail(ec::corrupt,
+                fmt::format("'{}' is not a JSON object", file.string()));
   model_config out;
   out.architecture = architecture_of(root);
   if (out.architecture != "Qwen3ForCausalLM")

@@ -76,12 +76,12 @@ result<shard_map> read_index(const fs::path& file) {
   auto root = json::parse(*text, nullptr, false);
   if (!root.is_object() || !root.contains("weight_map")
       || !root["weight_map"].is_object())
-    return fail(ec::corrupt, fmt::format("'{}' has no object 'weight_map'",
-                                         file.string()));
+    return fail(ec::corrupt,
+                fmt::format("'{}' has no object 'weight_map'", file.string()));
   shard_map out;
   for (auto& [name, shard] : root["weight_map"].items()) {
-    if (!shard.is_string() || shard.get<std::string>().find('/')
-                                != std::string::npos)
+    if (!shard.is_string()
+        || shard.get<std::string>().find('/') != std::string::npos)
       return fail(ec::corrupt,
                   fmt::format("'{}': '{}' is not in a file of this folder",
                               file.string(), name));
@@ -100,8 +100,8 @@ result<void> place(const stored_tensor& from, const tensor_entry& entry,
                             fmt::join(entry.shape, ", ")));
   auto copied = to_float32(from, floats(data, entry));
   if (!copied)
-    return fail(copied.error().code, fmt::format("'{}': {}", entry.name,
-                                                 copied.error().message));
+    return fail(copied.error().code,
+                fmt::format("'{}': {}", entry.name, copied.error().message));
   return {};
 }
 
@@ -197,9 +197,9 @@ tensors_of(const snapshot& weights, const model_config& config) {
       return fail(ec::corrupt, fmt::format("version {}: '{}' lies outside the "
                                            "snapshot's buffer",
                                            weights.what.version, place.name));
-    out[place.name]
-      = {reinterpret_cast<const float*>(weights.data->data() + place.offset),
-         place.bytes / sizeof(float)};
+    out[place.name] = {
+      reinterpret_cast<const float*>(weights.data->data() + place.offset),
+      place.bytes / sizeof(float)};
   }
   return out;
 }
@@ -214,9 +214,9 @@ snapshot make_snapshot(const model_config& config, uint64_t version,
 result<void> write_weights(const snapshot& weights, const fs::path& file) {
   std::map<std::string, stored_tensor> tensors;
   for (auto& entry : weights.what.tensors)
-    tensors[entry.name]
-      = {entry.type, entry.shape,
-         std::span{*weights.data}.subspan(entry.offset, entry.bytes)};
+    tensors[entry.name] = {
+      entry.type, entry.shape,
+      std::span{*weights.data}.subspan(entry.offset, entry.bytes)};
   return write_safetensors(file, tensors, {{"format", "pt"}});
 }
 

@@ -8,7 +8,8 @@ rotary_table::rotary_table(int64_t head_dim, double theta)
   : half_(head_dim / 2) {
   for (int64_t i = 0; i < half_; ++i) {
     float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);
-    frequencies_.push_back(1.0f / std::pow(static_cast<float>(theta), exponent));
+    frequencies_.push_back(1.0f
+                           / std::pow(static_cast<float>(theta), exponent));
   }
 }
 

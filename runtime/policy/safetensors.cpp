@@ -24,9 +24,21 @@ constexpr uint64_t max_header_bytes = 100'000'000;
 constexpr size_t max_dimensions = 16;
 
 constexpr std::array<std::pair<const char*, size_t>, 15> types = {{
-  {"F32", 4}, {"BF16", 2}, {"F16", 2}, {"F64", 8}, {"I64", 8},
-  {"I32", 4}, {"I16", 2}, {"I8", 1}, {"U8", 1}, {"U16", 2},
-  {"U32", 4}, {"U64", 8}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
+  {"F32", 4},
+  {"BF16", 2},
+  {"F16", 2},
+  {"F64", 8},
+  {"I64", 8},
+  {"I32", 4},
+  {"I16", 2},
+  {"I8", 1},
+  {"U8", 1},
+  {"U16", 2},
+  {"U32", 4},
+  {"U64", 8},
+  {"BOOL", 1},
+  {"F8_E4M3", 1},
+  {"F8_E5M2", 1},
 }};
 
 /// Bytes of a tensor, or nothing if that overflows or a size is negative.
@@ -193,17 +205,16 @@ result<void> safetensors_file::parse_entries(const std::string& header,
   if (auto wrong = check_tiling(entries, data.size()); !wrong.empty())
     return fail(ec::corrupt, wrong);
   for (auto& item : entries)
-    tensors_[item.name]
-      = {std::move(item.type), std::move(item.shape),
-         data.subspan(item.begin, item.end - item.begin)};
+    tensors_[item.name] = {std::move(item.type), std::move(item.shape),
+                           data.subspan(item.begin, item.end - item.begin)};
   return {};
 }
 
 result<stored_tensor> safetensors_file::find(const std::string& name) const {
   if (auto found = tensors_.find(name); found != tensors_.end())
     return found->second;
-  return fail(ec::not_found, fmt::format("'{}' has no tensor '{}'",
-                                         path_.string(), name));
+  return fail(ec::not_found,
+              fmt::format("'{}' has no tensor '{}'", path_.string(), name));
 }
 
 result<void>

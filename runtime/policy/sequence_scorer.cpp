@@ -47,9 +47,9 @@ public:
       auto logits = model_.logits(wanted_[i].row,
                                   static_cast<int64_t>(end - i));
       for (size_t row = 0; i < end; ++i, ++row)
-        *wanted_[i].out
-          = log_probability(logits.subspan(row * vocabulary, vocabulary),
-                            wanted_[i].target, temperature_);
+        *wanted_[i].out = log_probability(
+          logits.subspan(row * vocabulary, vocabulary), wanted_[i].target,
+          temperature_);
     }
     rows_.clear();
     wanted_.clear();
@@ -96,8 +96,8 @@ result<void> check_tokens(std::span<const int32_t> tokens,
   for (auto token : tokens)
     if (token < 0 || token >= config.vocab_size)
       return fail(ec::invalid_argument,
-                  fmt::format("token {} is outside the vocabulary of {}",
-                              token, config.vocab_size));
+                  fmt::format("token {} is outside the vocabulary of {}", token,
+                              config.vocab_size));
   return {};
 }
 

@@ -56,9 +56,9 @@ result<split_pattern> split_pattern::compile(const std::string& pattern) {
   PCRE2_SIZE where = 0;
   auto out = std::make_shared<code>();
   if (!text.empty())
-    out->compiled = pcre2_compile(
-      reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-      PCRE2_UTF | PCRE2_UCP, &status, &where, nullptr);
+    out->compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()),
+                                  text.size(), PCRE2_UTF | PCRE2_UCP, &status,
+                                  &where, nullptr);
   if (!out->compiled)
     return fail(ec::unsupported,
                 fmt::format("the pre-tokenizer's pattern '{}' cannot be used "

@@ -95,8 +95,8 @@ result<tokenizer> tokenizer::load(const std::filesystem::path& file) {
     return tl::unexpected<error>(text.error());
   auto parsed = tokenizer_file::parse(*text);
   if (!parsed)
-    return fail(parsed.error().code, fmt::format("'{}': {}", file.string(),
-                                                 parsed.error().message));
+    return fail(parsed.error().code,
+                fmt::format("'{}': {}", file.string(), parsed.error().message));
   tokenizer out;
   out.impl_->file = std::move(*parsed);
   for (auto& token : out.impl_->file.added)

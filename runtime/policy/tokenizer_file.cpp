@@ -13,8 +13,8 @@ namespace {
 using nlohmann::json;
 
 // What a ByteLevel step splits by when it has no Split step before it.
-constexpr const char* byte_level_pattern
-  = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char* byte_level_pattern =
+  R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 /// A byte in a token's spelling: printable bytes are themselves, the others
 /// are moved behind U+0100, so that every token is readable text.
@@ -46,9 +46,9 @@ public:
   }
 
   result<tokenizer_file> run() {
-    for (auto step : {&parser::model, &parser::merges, &parser::added,
-                      &parser::normalizer, &parser::pre_tokenizer,
-                      &parser::other_steps})
+    for (auto step :
+         {&parser::model, &parser::merges, &parser::added, &parser::normalizer,
+          &parser::pre_tokenizer, &parser::other_steps})
       if (auto done = (this->*step)(); !done)
         return tl::unexpected<error>(done.error());
     return std::move(out_);
@@ -102,8 +102,8 @@ private:
                                      part(model, "type").dump()));
     if (part(model, "byte_fallback") == true)
       return unsupported("byte_fallback");
-    for (auto* key : {"dropout", "continuing_subword_prefix",
-                      "end_of_word_suffix"})
+    for (auto* key :
+         {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
       if (!part(model, key).is_null() && part(model, key) != "")
         return unsupported(key);
     out_.ignore_merges = part(model, "ignore_merges") == true;
@@ -165,9 +165,8 @@ private:
     for (auto& merge : list) {
       std::string left, right;
       if (!pair_of(merge, left, right))
-        return fail(ec::corrupt,
-                    fmt::format("merge {} is not a pair: {}", rank,
-                                merge.dump()));
+        return fail(ec::corrupt, fmt::format("merge {} is not a pair: {}", rank,
+                                             merge.dump()));
       auto a = out_.ids.find(left), b = out_.ids.find(right),
            both = out_.ids.find(left + right);
       if (a == out_.ids.end() || b == out_.ids.end() || both == out_.ids.end())
@@ -199,9 +198,9 @@ private:
       out_.special[static_cast<size_t>(item.id)] = item.special;
       out_.added.push_back(std::move(item));
     }
-    std::stable_sort(out_.added.begin(), out_.added.end(), [](auto& a, auto& b) {
-      return a.text.size() > b.text.size();
-    });
+    std::stable_sort(
+      out_.added.begin(), out_.added.end(),
+      [](auto& a, auto& b) { return a.text.size() > b.text.size(); });
     return {};
   }
 
@@ -212,8 +211,8 @@ private:
                                                   : json::array({step});
     for (auto& item : steps) {
       if (part(item, "type") != "NFC")
-        return unsupported(fmt::format("normalizer {}",
-                                       part(item, "type").dump()));
+        return unsupported(
+          fmt::format("normalizer {}", part(item, "type").dump()));
       out_.compose = true;
     }
     return {};
@@ -221,9 +220,8 @@ private:
 
   step_result pre_tokenizer() {
     auto& step = part(root_, "pre_tokenizer");
-    auto steps = part(step, "type") == "Sequence"
-                   ? part(step, "pretokenizers")
-                   : json::array({step});
+    auto steps = part(step, "type") == "Sequence" ? part(step, "pretokenizers")
+                                                  : json::array({step});
     bool byte_level = false;
     for (auto& item : steps) {
       auto& type = part(item, "type");
@@ -239,8 +237,8 @@ private:
         return unsupported("a ByteLevel step that splits after a Split step");
       if (!split && !own)
         continue;
-      auto pattern = split_pattern::compile(
-        own ? byte_level_pattern : regex.get<std::string>());
+      auto pattern = split_pattern::compile(own ? byte_level_pattern
+                                                : regex.get<std::string>());
       if (!pattern)
         return tl::unexpected<error>(pattern.error());
       out_.pattern = std::move(*pattern);

@@ -23,14 +23,14 @@ struct added_token {
 /// What a `tokenizer.json` says, checked and made ready for use.
 struct tokenizer_file {
   std::unordered_map<std::string, int32_t> ids; ///< By spelling in the file.
-  std::vector<std::string> bytes;   ///< Of each token; empty where no token is.
-  std::vector<bool> special;        ///< By id.
-  std::vector<added_token> added;   ///< Longest first.
+  std::vector<std::string> bytes; ///< Of each token; empty where no token is.
+  std::vector<bool> special;      ///< By id.
+  std::vector<added_token> added; ///< Longest first.
   std::array<int32_t, 256> byte_ids = {}; ///< Token of each single byte.
   byte_pairs merges;
   std::optional<split_pattern> pattern; ///< None: the text is one word.
-  bool compose = false;        ///< Normalise to NFC.
-  bool ignore_merges = false;  ///< A word that is a token is not merged anew.
+  bool compose = false;                 ///< Normalise to NFC.
+  bool ignore_merges = false; ///< A word that is a token is not merged anew.
   std::unordered_map<std::string, int32_t> words; ///< For `ignore_merges`.
 
   /// Reads a byte-level BPE tokenizer. Fails with `ec::corrupt` for a broken

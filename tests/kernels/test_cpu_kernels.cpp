@@ -58,8 +58,7 @@ packed packed_by(const cpu_kernels& cpu, const float_buffer& weight,
                  int64_t outputs, int64_t inputs) {
   packed out;
   out.panels = (outputs + cpu.panel_width - 1) / cpu.panel_width;
-  out.data.resize(
-    static_cast<size_t>(out.panels * cpu.panel_width * inputs));
+  out.data.resize(static_cast<size_t>(out.panels * cpu.panel_width * inputs));
   cpu.pack(weight.data(), outputs, inputs, out.data.data());
   out.view = {out.data.data(), outputs, inputs};
   return out;
@@ -88,8 +87,7 @@ TEST_CASE("linear agrees with the double reference", "[kernels][linear]") {
   CHECK_THAT(difference(y, expected), WithinAbs(0, 1e-5));
 }
 
-TEST_CASE("a row's product ignores the rows beside it",
-          "[kernels][linear]") {
+TEST_CASE("a row's product ignores the rows beside it", "[kernels][linear]") {
   auto& cpu = variant();
   constexpr int64_t rows = 29, outputs = 70, inputs = 131;
   auto x = random_values(rows * inputs, 3);
@@ -105,8 +103,7 @@ TEST_CASE("a row's product ignores the rows beside it",
   CHECK(together == alone);
 }
 
-TEST_CASE("panels computed apart make the whole product",
-          "[kernels][linear]") {
+TEST_CASE("panels computed apart make the whole product", "[kernels][linear]") {
   auto& cpu = variant();
   constexpr int64_t rows = 7, outputs = 130, inputs = 40;
   auto x = random_values(rows * inputs, 5);
@@ -175,8 +172,7 @@ TEST_CASE("attention over a cache agrees with the reference",
       for (int64_t d = 0; d < shape.head_dim; ++d) {
         auto block = h * shape.capacity + t / key_block * key_block;
         keys[static_cast<size_t>(block * shape.head_dim + d * key_block
-                                 + t % key_block)]
-          = 1e30f;
+                                 + t % key_block)] = 1e30f;
       }
   float_buffer out(width), scratch(static_cast<size_t>(shape.capacity));
   attention_row row{query.data(), keys.data(), values.data(), out.data(),

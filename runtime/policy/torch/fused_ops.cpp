@@ -1,5 +1,6 @@
 #include "runtime/policy/torch/fused_ops.hpp"
 
+#include "kernels/causal_attention.hpp"
 #include "kernels/cpu_kernels.hpp"
 #include "kernels/training_kernels.hpp"
 
@@ -8,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
+#include <optional>
 
 namespace swage::fused {
 
@@ -145,7 +147,10 @@ private:
 
   static heads layout_of(AutogradContext* context) {
     auto list = context->saved_data["layout"].toIntVector();
-    return {list[0], list[1], list[2], list[3],
+    return {list[0],
+            list[1],
+            list[2],
+            list[3],
             context->saved_data["eps"].toDouble(),
             reinterpret_cast<const rotary_table*>(list[4])};
   }
@@ -160,11 +165,10 @@ private:
       std::copy_n(from, size, row);
       from += size;
       for (int64_t h = 0; part < 2 && h < at.count(part); ++h)
-        kernels::cpu().norm_rotate(
-          row + h * layout.dim, weights[part], layout.dim,
-          static_cast<float>(layout.eps),
-          layout.rotary->cosines(at.position()),
-          layout.rotary->sines(at.position()));
+        kernels::cpu().norm_rotate(row + h * layout.dim, weights[part],
+                                   layout.dim, static_cast<float>(layout.eps),
+                                   layout.rotary->cosines(at.position()),
+                                   layout.rotary->sines(at.position()));
     }
   }
 
@@ -188,6 +192,109 @@ private:
   }
 };
 
+struct attention_function : Function<attention_function> {
+  static Tensor forward(AutogradContext* context, const Tensor& q,
+                        const Tensor& k, const Tensor& v, int64_t length) {
+    context->save_for_backward({q, k, v});
+    context->saved_data["length"] = length;
+    auto out = at::empty({q.size(0), q.size(1) * q.size(2)}, q.options());
+    for_heads(q, k, length, [&](const place& at) {
+      kernels::causal_attention(sequence(q, k, v, at),
+                                rows_of(out, at, at.sharing));
+    });
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    auto saved = context->get_saved_variables();
+    auto& q = saved[0];
+    auto& k = saved[1];
+    auto grad = grads[0].contiguous();
+    auto dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(k);
+    auto length = context->saved_data["length"].toInt();
+    for_heads(q, k, length, [&](const place& at) {
+      kernels::causal_attention_gradient(
+        sequence(q, k, saved[2], at), rows_of(grad, at, at.sharing),
+        {rows_of(dq, at, at.sharing), rows_of(dk, at, 1), rows_of(dv, at, 1)});
+    });
+    return {dq, dk, dv, Tensor()};
+  }
+
+private:
+  /// One sequence and one head of keys.
+  struct place {
+    int64_t first_row;
+    int64_t length;
+    int64_t head;
+    int64_t sharing;
+    int64_t dim;
+  };
+
+  template <class Body>
+  static void for_heads(const Tensor& q, const Tensor& k, int64_t length,
+                        Body body) {
+    auto heads = k.size(1), dim = k.size(2);
+    auto sharing = q.size(1) / heads;
+    at::parallel_for(
+      0, k.size(0) / length * heads, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          body(place{i / heads * length, length, i % heads, sharing, dim});
+      });
+  }
+
+  /// The rows of a place's `heads` heads.
+  static rows_view rows_of(const Tensor& x, const place& at, int64_t heads) {
+    auto stride = x.numel() / x.size(0);
+    return {x.data_ptr<float>() + at.first_row * stride
+              + at.head * heads * at.dim,
+            at.length, stride};
+  }
+
+  static kernels::attended_sequence sequence(const Tensor& q, const Tensor& k,
+                                             const Tensor& v, const place& at) {
+    return {rows_of(q, at, at.sharing), rows_of(k, at, 1), rows_of(v, at, 1),
+            at.sharing, at.dim};
+  }
+};
+
+/// y = x w^T, or y += it.
+void multiply(const Tensor& x, const Tensor& weight, const Tensor& y,
+              bool add) {
+  auto outputs = weight.size(0), inputs = weight.size(1);
+  auto packed = at::empty({kernels::packed_size(outputs, inputs)},
+                          weight.options());
+  kernels::cpu().pack(weight.data_ptr<float>(), outputs, inputs,
+                      packed.data_ptr<float>());
+  kernels::packed_view w{packed.data_ptr<float>(), outputs, inputs};
+  auto from = view(x), to = view(y);
+  for_parts(from.rows, [&](int64_t, int64_t begin, int64_t end) {
+    kernels::cpu().linear(part_of(from, begin, end), w, part_of(to, begin, end),
+                          {0, kernels::panel_count(outputs)}, add);
+  });
+}
+
+struct linear_function : Function<linear_function> {
+  static Tensor forward(AutogradContext* context, const Tensor& x,
+                        const Tensor& weight,
+                        const std::optional<Tensor>& base) {
+    context->save_for_backward({x, weight});
+    context->saved_data["add"] = base.has_value();
+    auto out = base ? base->clone()
+                    : at::empty({x.size(0), weight.size(0)}, x.options());
+    multiply(x, weight, out, base.has_value());
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    auto saved = context->get_saved_variables();
+    auto grad = grads[0].contiguous();
+    auto dx = at::empty_like(saved[0]);
+    multiply(grad, saved[1].t().contiguous(), dx, false);
+    auto dw = grad.t().mm(saved[0]);
+    return {dx, dw, context->saved_data["add"].toBool() ? grad : Tensor()};
+  }
+};
+
 struct gated_unit_function : Function<gated_unit_function> {
   static Tensor forward(AutogradContext* context, const Tensor& x) {
     context->save_for_backward({x});
@@ -207,9 +314,9 @@ struct gated_unit_function : Function<gated_unit_function> {
     auto out = at::empty_like(saved[0]);
     auto x = view(saved[0]), dy = view(grad), dx = view(out);
     for_parts(x.rows, [&](int64_t, int64_t begin, int64_t end) {
-      kernels::training().silu_multiply(
-        part_of(x, begin, end), part_of(dy, begin, end),
-        part_of(dx, begin, end), dy.stride);
+      kernels::training().silu_multiply(part_of(x, begin, end),
+                                        part_of(dy, begin, end),
+                                        part_of(dx, begin, end), dy.stride);
     });
     return {out};
   }
@@ -284,9 +391,9 @@ private:
 #pragma omp simd reduction(+ : mean)
     for (int64_t i = 0; i < size; ++i)
       mean += w[i] * x[i];
-    return static_cast<float>(
-      of.log_sum
-      - static_cast<double>(mean) * static_cast<double>(of.scale) / of.sum);
+    return static_cast<float>(of.log_sum
+                              - static_cast<double>(mean)
+                                  * static_cast<double>(of.scale) / of.sum);
   }
 };
 
@@ -302,6 +409,20 @@ std::array<Tensor, 3> split_heads(const Tensor& qkv, const Tensor& query_weight,
   auto out = split_heads_function::apply(qkv.contiguous(), query_weight,
                                          key_weight, layout);
   return {out[0], out[1], out[2]};
+}
+
+Tensor attention(const std::array<Tensor, 3>& qkv, int64_t length) {
+  return attention_function::apply(qkv[0], qkv[1], qkv[2], length);
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& base) {
+  return linear_function::apply(x.contiguous(), weight,
+                                std::optional<Tensor>{base});
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight) {
+  return linear_function::apply(x.contiguous(), weight,
+                                std::optional<Tensor>{});
 }
 
 Tensor gated_unit(const Tensor& x) {

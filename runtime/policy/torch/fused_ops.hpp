@@ -23,7 +23,7 @@ struct heads {
   int64_t queries = 0; ///< Heads.
   int64_t keys = 0;    ///< Heads of keys, and as many of values.
   int64_t dim = 0;
-  int64_t length = 0;  ///< Row r stands at position r % length.
+  int64_t length = 0; ///< Row r stands at position r % length.
   double eps = 1e-6;
   const rotary_table* rotary = nullptr; ///< Outlives the backward pass.
 };
@@ -34,6 +34,16 @@ std::array<at::Tensor, 3> split_heads(const at::Tensor& qkv,
                                       const at::Tensor& query_weight,
                                       const at::Tensor& key_weight,
                                       const heads& layout);
+
+/// Causal attention of each sequence: queries [rows, heads, dim] over keys and
+/// values [rows, key heads, dim] -> [rows, heads * dim].
+at::Tensor attention(const std::array<at::Tensor, 3>& qkv, int64_t length);
+
+/// x [rows, inputs] times the transpose of weight [outputs, inputs], plus
+/// `base` [rows, outputs].
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
+                  const at::Tensor& base);
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight);
 
 /// x [rows, 2 size]: silu(x[:, :size]) * x[:, size:].
 at::Tensor gated_unit(const at::Tensor& x);

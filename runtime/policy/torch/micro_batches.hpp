@@ -20,14 +20,16 @@ struct micro_batch {
 };
 
 /// Sorts the kept samples by length and cuts them into batches of at most
-/// `token_budget` padded tokens (a longer sample is a batch of its own).
+/// `token_budget` padded tokens (a longer sample is a batch of its own), and
+/// of no more than keep a layer's activations in the CPU's caches.
 std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
                                             objective what,
                                             uint32_t token_budget);
 
 /// Fails with `ec::invalid_argument`, naming the sample, if one cannot be
-/// trained: tokens outside the vocabulary, nothing to predict, log-probabilities
-/// that are missing or not finite. What is not kept is not looked at.
+/// trained: tokens outside the vocabulary, nothing to predict,
+/// log-probabilities that are missing or not finite. What is not kept is not
+/// looked at.
 result<void> check_samples(std::span<const train_sample> all, objective what,
                            const model_config& config);
 

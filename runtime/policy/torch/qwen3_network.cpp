@@ -81,33 +81,20 @@ struct qwen3_network::impl {
     return out;
   }
 
-  /// softmax(q k^T / sqrt(dim)) v over each sequence, causal.
-  Tensor attend(const std::array<Tensor, 3>& qkv, const padded_batch& batch) {
-    auto by_head = [&](const Tensor& x) {
-      return x.view({batch.sequences, batch.length, x.size(1), x.size(2)})
-        .transpose(1, 2);
-    };
-    auto q = by_head(qkv[0]), k = by_head(qkv[1]), v = by_head(qkv[2]);
-    auto out = at::scaled_dot_product_attention(
-      q, k, v, {}, 0.0, true, std::nullopt,
-      config.num_heads != config.num_kv_heads);
-    return out.transpose(1, 2).reshape(
-      {batch.sequences * batch.length, config.query_size()});
-  }
-
   Tensor run(const layer_parameters& layer, const Tensor& x,
              const padded_batch& batch) {
     auto eps = config.rms_norm_eps;
-    auto qkv = fused::rms_norm(x, layer.input_norm, eps).mm(layer.qkv.t());
-    auto attended = attend(
+    auto qkv = fused::linear(fused::rms_norm(x, layer.input_norm, eps),
+                             layer.qkv);
+    auto attended = fused::attention(
       fused::split_heads(qkv, layer.query_norm, layer.key_norm,
                          {config.num_heads, config.num_kv_heads,
                           config.head_dim, batch.length, eps, &rotary}),
-      batch);
-    auto after = at::addmm(x, attended, layer.output.t());
-    auto gate_up
-      = fused::rms_norm(after, layer.output_norm, eps).mm(layer.gate_up.t());
-    return at::addmm(after, fused::gated_unit(gate_up), layer.down.t());
+      batch.length);
+    auto after = fused::linear(attended, layer.output, x);
+    auto gate_up = fused::linear(fused::rms_norm(after, layer.output_norm, eps),
+                                 layer.gate_up);
+    return fused::linear(fused::gated_unit(gate_up), layer.down, after);
   }
 
   Tensor logits(const padded_batch& batch) {
@@ -116,7 +103,8 @@ struct qwen3_network::impl {
     for (auto& layer : layers)
       x = run(layer, x, batch);
     auto wanted = x.index_select(0, at::tensor(batch.rows, at::kLong));
-    return fused::rms_norm(wanted, norm, config.rms_norm_eps).mm(head.t());
+    return fused::linear(fused::rms_norm(wanted, norm, config.rms_norm_eps),
+                         head);
   }
 
   model_config config;

@@ -56,7 +56,8 @@ result<std::vector<float>> flatten(const snapshot& weights,
 }
 
 stored_tensor stored(const std::vector<float>& values) {
-  return {"F32", {static_cast<int64_t>(values.size())},
+  return {"F32",
+          {static_cast<int64_t>(values.size())},
           std::as_bytes(std::span{values})};
 }
 
@@ -100,22 +101,22 @@ struct torch_trainer::impl {
   /// mean already.
   loss_sums accumulate(const micro_batch& batch, const train_options& options,
                        double denominator) {
-    auto temperature
-      = options.what == objective::sft ? 1.0f : options.temperature;
+    auto temperature = options.what == objective::sft ? 1.0f
+                                                      : options.temperature;
     std::vector<float> entropies;
     at::Tensor reference_logprobs;
     if (options.what == objective::grpo && options.kl_coefficient > 0) {
       at::NoGradGuard no_grad;
       auto* policy = reference ? reference.get() : &network;
-      reference_logprobs
-        = fused::target_logprobs(policy->logits(batch.tokens),
-                                 batch.tokens.targets, temperature, entropies);
+      reference_logprobs = fused::target_logprobs(policy->logits(batch.tokens),
+                                                  batch.tokens.targets,
+                                                  temperature, entropies);
     }
-    auto logprobs
-      = fused::target_logprobs(network.logits(batch.tokens),
-                               batch.tokens.targets, temperature, entropies);
-    auto loss
-      = loss_of(logprobs, reference_logprobs, batch, options) / denominator;
+    auto logprobs = fused::target_logprobs(network.logits(batch.tokens),
+                                           batch.tokens.targets, temperature,
+                                           entropies);
+    auto loss = loss_of(logprobs, reference_logprobs, batch, options)
+                / denominator;
     auto out = sums_of(logprobs, batch, options);
     out.loss = static_cast<double>(loss.item<float>());
     for (float entropy : entropies)
@@ -148,8 +149,8 @@ torch_trainer::torch_trainer() = default;
 torch_trainer::~torch_trainer() = default;
 
 result<std::unique_ptr<torch_trainer>>
-torch_trainer::open(const fs::path& directory,
-                    const optimizer_options& options, uint64_t seed) {
+torch_trainer::open(const fs::path& directory, const optimizer_options& options,
+                    uint64_t seed) {
   auto config = load_model_config(directory / "config.json");
   if (!config)
     return tl::unexpected<error>(config.error());
@@ -289,15 +290,15 @@ result<void> torch_trainer::load(const fs::path& directory) {
   auto& network = impl_->network;
   std::error_code ignored;
   if (!fs::exists(directory / weights_file, ignored))
-    return fail(ec::not_found, fmt::format("'{}' has no {}",
-                                           directory.string(), weights_file));
+    return fail(ec::not_found, fmt::format("'{}' has no {}", directory.string(),
+                                           weights_file));
   auto weights = open_weights(directory, network.config(), 0);
   if (!weights)
     return tl::unexpected<error>(weights.error());
   auto flat = flatten(*weights, network.config());
   auto file = safetensors_file::open(directory / optimizer_file);
-  for (auto* failed : {flat ? nullptr : &flat.error(),
-                       file ? nullptr : &file.error()})
+  for (auto* failed :
+       {flat ? nullptr : &flat.error(), file ? nullptr : &file.error()})
     if (failed)
       return tl::unexpected<error>(*failed);
   auto first = read_vector(*file, "first_moment", flat->size());
@@ -316,16 +317,17 @@ result<void> torch_trainer::load(const fs::path& directory) {
                          counter->second.data() + counter->second.size(), steps)
              .ec
            != std::errc{})
-    return fail(ec::corrupt, fmt::format("'{}' lacks the number of steps",
-                                         (directory / optimizer_file).string()));
+    return fail(ec::corrupt,
+                fmt::format("'{}' lacks the number of steps",
+                            (directory / optimizer_file).string()));
   std::ranges::copy(*flat, network.parameters().begin());
   impl_->optimizer.first = std::move(*first);
   impl_->optimizer.second = std::move(*second);
   impl_->optimizer.steps = steps;
   impl_->reference.reset();
   if (has_reference)
-    impl_->reference
-      = std::make_unique<qwen3_network>(network.config(), *reference);
+    impl_->reference = std::make_unique<qwen3_network>(network.config(),
+                                                       *reference);
   return {};
 }
 

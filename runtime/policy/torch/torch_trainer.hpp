@@ -15,8 +15,8 @@ namespace swage {
 class torch_trainer : public trainer {
 public:
   static result<std::unique_ptr<torch_trainer>>
-  open(const std::filesystem::path& directory,
-       const optimizer_options& options, uint64_t seed);
+  open(const std::filesystem::path& directory, const optimizer_options& options,
+       uint64_t seed);
 
   ~torch_trainer() override;
 

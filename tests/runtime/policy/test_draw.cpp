@@ -29,8 +29,7 @@ TEST_CASE("draws follow the distribution at their temperature",
   constexpr int count = 40000;
   std::vector<int> seen(logits.size());
   for (uint64_t i = 0; i < count; ++i)
-    ++seen[static_cast<size_t>(
-      draw_token(logits, {0.7f, 1, i, 3 * i}).token)];
+    ++seen[static_cast<size_t>(draw_token(logits, {0.7f, 1, i, 3 * i}).token)];
   for (size_t i = 0; i < logits.size(); ++i)
     CHECK_THAT(seen[i] / double{count}, WithinAbs(probability(i, 0.7), 0.012));
 }
@@ -48,9 +47,11 @@ TEST_CASE("log probabilities ignore the truncation of top-p",
 
 TEST_CASE("top-p draws from the smallest sufficient set", "[policy][draw]") {
   // Tokens 1 and 6 hold about 0.30 each, then 4 with 0.19, 2 with 0.11.
-  std::map<float, std::set<int32_t>> expected{
-    {1e-6f, {1}}, {0.2f, {1}}, {0.5f, {1, 6}}, {0.7f, {1, 4, 6}},
-    {0.85f, {1, 2, 4, 6}}};
+  std::map<float, std::set<int32_t>> expected{{1e-6f, {1}},
+                                              {0.2f, {1}},
+                                              {0.5f, {1, 6}},
+                                              {0.7f, {1, 4, 6}},
+                                              {0.85f, {1, 2, 4, 6}}};
   for (auto& [top_p, allowed] : expected) {
     std::set<int32_t> seen;
     for (uint64_t i = 0; i < 500; ++i)

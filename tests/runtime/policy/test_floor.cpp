@@ -76,8 +76,7 @@ TEST_CASE("rollout, scorer and trainer agree at equal weights",
   CHECK_THAT(trained, WithinAbs(0, 1e-4));
 }
 
-TEST_CASE("a trainer's snapshot moves the rollout with it",
-          "[policy][floor]") {
+TEST_CASE("a trainer's snapshot moves the rollout with it", "[policy][floor]") {
   test::temporary_folder folder;
   test::run_oracle({"model", folder.path().string()});
   generator_options options{.max_live = 4, .max_tokens = 128};

@@ -170,8 +170,7 @@ TEST_CASE("a prompt's cache is not shared across versions",
   CHECK(same(run_all(*fresh)[1], outputs[1]));
 }
 
-TEST_CASE("damaged weights leave the old ones in use",
-          "[policy][generator]") {
+TEST_CASE("damaged weights leave the old ones in use", "[policy][generator]") {
   auto policy = make({.max_live = 2});
   auto damaged = weights_of_version(3, 2);
   damaged.what.checksum ^= 1;
@@ -200,8 +199,7 @@ TEST_CASE("cancelled sequences leave and the others go on",
   CHECK(outputs.count(2) == 1);
 }
 
-TEST_CASE("requests that cannot be served are refused",
-          "[policy][generator]") {
+TEST_CASE("requests that cannot be served are refused", "[policy][generator]") {
   auto policy = make({.max_live = 2});
   auto refuse = [&](auto change) {
     auto request = small_request(1, 1);

@@ -136,8 +136,8 @@ TEST_CASE("a damaged or foreign snapshot is refused", "[policy][weights]") {
   auto damaged = whole;
   auto bytes = *whole.data;
   bytes[100] ^= std::byte{1};
-  damaged.data
-    = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  damaged.data = std::make_shared<const std::vector<std::byte>>(
+    std::move(bytes));
   CHECK(tensors_of(damaged, *config).error().code == ec::corrupt);
   auto other = *config;
   other.intermediate_size = 48;

@@ -77,8 +77,7 @@ TEST_CASE("half precision converts to float exactly", "[policy][safetensors]") {
   CHECK(out == std::vector<float>{1, -2, 0x1p-24f, -0.0f, 65504});
   REQUIRE(to_float32({"BF16", {5}, std::as_bytes(std::span{brain})}, out));
   CHECK(out == std::vector<float>{1, -2, 0x1p-126f, -0.0f, 0x1.fep127f});
-  auto refused
-    = to_float32({"I16", {5}, std::as_bytes(std::span{half})}, out);
+  auto refused = to_float32({"I16", {5}, std::as_bytes(std::span{half})}, out);
   CHECK(refused.error().code == ec::unsupported);
 }
 
@@ -91,37 +90,31 @@ TEST_CASE("a corrupt header is refused with its reason",
              ContainsSubstring("not a JSON object"));
   CHECK_THAT(refusal_of(file_with("{\"a\":", 0)),
              ContainsSubstring("not a JSON object"));
-  CHECK_THAT(
-    refusal_of(file_with(
-      R"({"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})", 4)),
-    ContainsSubstring("unknown dtype 'F99'"));
-  CHECK_THAT(
-    refusal_of(file_with(
-      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4)),
-    ContainsSubstring("tensor 'a' has 8 bytes"));
-  CHECK_THAT(
-    refusal_of(file_with(
-      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
-      R"("b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-      8)),
-    ContainsSubstring("begins at 0"));
-  CHECK_THAT(
-    refusal_of(file_with(
-      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)),
-    ContainsSubstring("begins at 4"));
-  CHECK_THAT(
-    refusal_of(file_with(
-      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 3)),
-    ContainsSubstring("there are 3 bytes"));
-  CHECK_THAT(
-    refusal_of(file_with(R"({"a":{"dtype":"F64","shape":[4611686018427387904,8],)"
-                         R"("data_offsets":[0,0]}})",
-                         0)),
-    ContainsSubstring("larger than memory"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})", 4)),
+             ContainsSubstring("unknown dtype 'F99'"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4)),
+             ContainsSubstring("tensor 'a' has 8 bytes"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+               R"("b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+               8)),
+             ContainsSubstring("begins at 0"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)),
+             ContainsSubstring("begins at 4"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 3)),
+             ContainsSubstring("there are 3 bytes"));
+  CHECK_THAT(refusal_of(file_with(
+               R"({"a":{"dtype":"F64","shape":[4611686018427387904,8],)"
+               R"("data_offsets":[0,0]}})",
+               0)),
+             ContainsSubstring("larger than memory"));
 }
 
-TEST_CASE("a missing file is told from a broken one",
-          "[policy][safetensors]") {
+TEST_CASE("a missing file is told from a broken one", "[policy][safetensors]") {
   auto opened = safetensors_file::open("/nonexistent/x.safetensors");
   CHECK(opened.error().code == ec::not_found);
 }

@@ -1,5 +1,5 @@
-#include "runtime/policy/tokenizer.hpp"
 #include "runtime/policy/mapped_file.hpp"
+#include "runtime/policy/tokenizer.hpp"
 #include "runtime/policy/utf8.hpp"
 #include "tests/runtime/policy/oracle.hpp"
 
@@ -21,7 +21,8 @@ json byte_tokenizer() {
   json vocabulary = json::object();
   int id = 0, moved = 256;
   for (int b = 0; b < 256; ++b) {
-    bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+    bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172)
+                     || b >= 174;
     int point = printable ? b : moved++;
     std::string spelling;
     if (point < 0x80)
@@ -31,11 +32,11 @@ json byte_tokenizer() {
                    static_cast<char>(0x80 | (point & 0x3F))};
     vocabulary[spelling] = id++;
   }
-  return {{"model", {{"type", "BPE"}, {"vocab", vocabulary},
-                     {"merges", json::array()}}},
+  return {{"model",
+           {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", json::array()}}},
           {"pre_tokenizer", {{"type", "ByteLevel"}}},
-          {"added_tokens", {{{"id", 256}, {"content", "<|end|>"},
-                             {"special", true}}}}};
+          {"added_tokens",
+           {{{"id", 256}, {"content", "<|end|>"}, {"special", true}}}}};
 }
 
 result<tokenizer> load(const json& content) {

@@ -135,8 +135,8 @@ TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
   options.lr = 0;
   write_samples(folder.path() / "samples.json", samples, options);
   test::run_oracle({"grpo", folder.path().string()});
-  auto expected
-    = value_of(safetensors_file::open(folder.path() / "gradients.safetensors"));
+  auto expected = value_of(
+    safetensors_file::open(folder.path() / "gradients.safetensors"));
 
   auto report = value_of(trainer->step(samples, options));
   std::vector<float> loss(1);
@@ -288,8 +288,8 @@ TEST_CASE("an overflowing gradient names its parameter", "[policy][trainer]") {
   auto options = grpo_options();
   options.temperature = 0.5f;
   scored_sequence sequence{sample.prompt, sample.response};
-  sample.behaviour
-    = value_of(trainer->score({&sequence, 1}, options.temperature))[0];
+  sample.behaviour = value_of(
+    trainer->score({&sequence, 1}, options.temperature))[0];
   auto refused = trainer->step({&sample, 1}, options);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ec::infra);
