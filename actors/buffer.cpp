@@ -63,7 +63,7 @@ buffer_actor::behavior_type buffer_state::make_behavior() {
 
 caf::result<sync_reply> buffer_state::sync(const sync_request& ask) {
   if (auto& peer = self_->current_sender())
-    mail_.watch_once(peer, [this, who = ask.from] {
+    mail_.watch_once(peer, [this, who = ask.from](const error&) {
       parts_.core->owner_down(who.node, who.incarnation);
       later([](const error*) {});
     });

@@ -128,6 +128,9 @@ struct call_signature<void (C::*)(Ts...) const> {
 template <class Self>
 class mailbox {
 public:
+  /// Why a peer is gone.
+  using on_gone = std::function<void(const error&)>;
+
   explicit mailbox(Self* self) : self_(self) {
 #if !SWAGE_CAF_1
     self_->set_down_handler(
@@ -161,7 +164,7 @@ public:
 
   /// Calls `gone` once when `peer` or its process has died.
   template <class Handle>
-  void watch(const Handle& peer, std::function<void()> gone) {
+  void watch(const Handle& peer, on_gone gone) {
     auto key = caf::actor_cast<caf::actor_addr>(peer);
     enter(peer, key);
     peers_[key].gone.push_back(std::move(gone));
@@ -169,7 +172,7 @@ public:
 
   /// The same, unless `peer` is watched this way already.
   template <class Handle>
-  void watch_once(const Handle& peer, std::function<void()> gone) {
+  void watch_once(const Handle& peer, on_gone gone) {
     auto i = peers_.find(caf::actor_cast<caf::actor_addr>(peer));
     if (i == peers_.end() || i->second.gone.empty())
       watch(peer, std::move(gone));
@@ -181,7 +184,7 @@ private:
   struct peer {
     bool watched = false;
     std::map<uint64_t, on_error> pending;
-    std::vector<std::function<void()>> gone;
+    std::vector<on_gone> gone;
   };
 
   template <class F, class... Ts>
@@ -224,7 +227,7 @@ private:
     for (auto& [id, fail] : node.mapped().pending)
       fail(error{ec::infra, "the peer is gone: " + to_string(reason)});
     for (auto& gone : node.mapped().gone)
-      gone();
+      gone(from_caf(reason));
   }
 
   Self* self_;

@@ -53,7 +53,7 @@ void node_state::find_head() {
           if (!found.coordinator)
             return lost_head("there is a node, but it is not the head");
           head_ = found.coordinator;
-          mail_.watch(there, [this, head = head_] {
+          mail_.watch(there, [this, head = head_](const error&) {
             if (head_ == head)
               lost_head("its connection was lost");
           });
@@ -227,12 +227,13 @@ template <class Handle>
 void node_state::watch_local(const Handle& who, std::string kind) {
   if (!who)
     return;
-  mail_.watch(who, [this, kind = std::move(kind)] {
+  mail_.watch(who, [this, kind = std::move(kind)](const error& reason) {
     if (leaving_)
       return;
-    fault_report fault{parts_.me.who, kind, "it ended unexpectedly", true};
-    post(self_, head_, fault_atom_v, std::move(fault));
-    give_up(3, kind + " ended unexpectedly");
+    auto what = "it ended unexpectedly: " + reason.message;
+    post(self_, head_, fault_atom_v,
+         fault_report{parts_.me.who, kind, what, true});
+    give_up(3, fmt::format("{} ended unexpectedly: {}", kind, reason.message));
   });
 }
 

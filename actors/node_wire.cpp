@@ -65,7 +65,7 @@ void node_state::take_handles(const node_id& who, const node_actor& there) {
         return retry(who);
       one->stage = peer_stage::taken;
       one->handles = std::move(found);
-      mail_.watch(there, [this, who] { peer_gone(who); });
+      mail_.watch(there, [this, who](const error&) { peer_gone(who); });
       rewire();
     },
     [this, who](const error&) { retry(who); }, handles_atom_v);

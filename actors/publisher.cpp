@@ -69,7 +69,7 @@ caf::result<pull_ticket> publisher_state::open(const owner& puller,
   if (!opened)
     return to_caf(opened.error());
   if (auto peer = self_->current_sender())
-    mail_.watch_once(peer, [this, puller] {
+    mail_.watch_once(peer, [this, puller](const error&) {
       core_.owner_down(puller, clock_s(self_));
     });
   return pull_ticket{opened->id, std::move(opened->what), limits_.chunk_bytes,

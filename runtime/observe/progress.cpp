@@ -70,7 +70,8 @@ std::string progress::line(const progress_event& event, double now) const {
   auto done = static_cast<double>(event.done - stage_began_at_);
   if (elapsed > 0 && done > 0) {
     auto rate = done / elapsed;
-    text += fmt::format(", {:.3g}/s", rate);
+    text += rate < 1000 ? fmt::format(", {:.3g}/s", rate)
+                        : fmt::format(", {:.0f}/s", rate);
     if (event.done < event.total)
       text += fmt::format(
         ", {} left",

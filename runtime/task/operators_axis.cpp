@@ -255,7 +255,7 @@ constexpr operator_row rows[] = {
    2},
   {"bce",
    loss,
-   "F.binary_cross_entropy_with_logits({v}, ({a} > 0).float())",
+   "F.binary_cross_entropy_with_logits({v}, ({a} > 0).to({a}.dtype))",
    "s+=fmaxf(v,0)-({a}>0?v:0)+log1pf(expf(-fabsf(v)))",
    {},
    nonneg},

@@ -191,7 +191,7 @@ constexpr operator_row unary_rows[] = {
   {"ceil", unary, "torch.ceil({v})", "ceilf(v)", {}, input_only},
   {"step",
    unary,
-   "({v} > {c0}).float()",
+   "({v} > {c0}).to({v}.dtype)",
    "v>{c0}?1:0",
    {shares},
    input_only | nonneg | discrete,

@@ -66,6 +66,7 @@ result<judged_task> parse(const json& reply) try {
       out.stress.push_back(kind);
   }
   out.forward_s = reply.at("forward_s");
+  out.can_splice = reply.at("can_splice");
   const auto& facts = reply.at("facts");
   out.changed_inputs = facts.at("changed_inputs").get<std::vector<int64_t>>();
   out.changed_state = facts.at("changed_state").get<std::vector<int64_t>>();
@@ -241,10 +242,13 @@ result<task_ptr> judge_client::load(const task& what,
 
 result<void> judge_client::draw(const judged_task& what,
                                 std::span<const judge_case> cases,
-                                const judge_file& into, bool with_state) {
+                                const judge_file& into,
+                                const draw_options& how) {
   auto message = request("inputs", what, cases, into);
   message["inputs"] = offsets(into.layout->inputs);
-  if (with_state)
+  message["keep"] = how.keep;
+  message["more"] = how.more;
+  if (how.state)
     message["state"] = offsets(into.layout->state);
   return impl_->ask_about(what, message, into.fd, cases.size());
 }

@@ -42,6 +42,8 @@ struct judged_task {
   double forward_s = 0;          ///< Wall time of one eager call.
   std::vector<int64_t> changed_inputs; ///< Outputs too, after the results.
   std::vector<int64_t> changed_state;  ///< Outputs too, after those.
+  /// Whether parts of two inputs make an input.
+  bool can_splice = false;
   uint64_t seed = 0; ///< That its parameters were drawn from.
 };
 
@@ -60,6 +62,12 @@ struct judge_case {
 struct judge_file {
   int fd = -1;
   const case_layout* layout = nullptr;
+};
+
+struct draw_options {
+  bool state = true; ///< State too, not only inputs.
+  bool keep = false; ///< `compute` follows for these cases.
+  bool more = false; ///< And for those that were kept before.
 };
 
 /// The judge as the engine sees it: a trusted Python child that draws inputs
@@ -83,7 +91,7 @@ public:
 
   /// Draws inputs and, if asked, state of each case into the file.
   result<void> draw(const judged_task& what, std::span<const judge_case> cases,
-                    const judge_file& into, bool with_state = true);
+                    const judge_file& into, const draw_options& how = {});
 
   /// Computes what each case should give, into the outputs of a file that no
   /// candidate sees.

@@ -51,6 +51,8 @@ constexpr uint32_t fewest_pairs = 5;
 /// One of this many timed calls has its result compared.
 constexpr uint64_t compare_every = 3;
 
+constexpr uint64_t splits = 1 << 20;
+
 /// CPU time that a candidate may use between its calls, such as for being
 /// woken.
 constexpr double max_outside_s = 0.002;
@@ -78,6 +80,15 @@ void make_cold(std::span<const std::byte> memory) {
   std::memset(other.data(), 1, other.size());
   asm volatile("" : : "r"(other.data()) : "memory");
 #endif
+}
+
+/// Brings memory into the caches.
+void bring_near(std::span<const std::byte> memory) {
+  constexpr size_t line = 64;
+  unsigned sum = 0;
+  for (size_t at = 0; at < memory.size(); at += line)
+    sum += static_cast<unsigned>(memory[at]);
+  asm volatile("" : : "r"(sum));
 }
 
 /// What measurements of one engine share.
@@ -143,6 +154,7 @@ private:
   bool allocate();
   bool draw_state();
   bool draw();
+  bool choose_inputs();
   void hand_over(shared_memory& to);
   bool time_all(steady::time_point start);
   bool enough(steady::time_point start) const;
@@ -178,7 +190,9 @@ private:
   uint32_t pool_cases_ = 1;
   uint32_t most_pairs_ = 1;
   uint32_t drawn_ = 0; ///< Inputs in the pool that were not used yet.
-  uint32_t which_ = 0; ///< Those of the present pair.
+  uint32_t which_ = 0; ///< Those of the present pair: the beginning of one,
+  uint32_t tail_ = 0;  ///< the end of another
+  uint64_t split_ = 1; ///< from here on, in parts of `splits`.
   bool against_module_ = true;
   double called_s_ = 0; ///< Wall time of all the candidate's calls.
   /// Inputs wait in a pool that no timed process sees, each until its own call:
@@ -288,7 +302,7 @@ bool session::draw() {
     cases[i].which = i;
   }
   if (auto done = judge_.draw(what_, cases, {pool_->fd(), &pool_layout_},
-                              false);
+                              {.state = false});
       !done)
     return end(done.error());
   drawn_ = pool_cases_;
@@ -296,8 +310,32 @@ bool session::draw() {
 }
 
 void session::hand_over(shared_memory& to) {
-  for (size_t i = 0; i < pool_layout_.inputs.size(); ++i)
-    std::ranges::copy(pool_->input(which_, i), to.input(0, i).begin());
+  for (size_t i = 0; i < pool_layout_.inputs.size(); ++i) {
+    auto first = pool_->input(which_, i), second = pool_->input(tail_, i);
+    auto element = size_of(what_.args.inputs[i].type);
+    auto count = first.size() / element;
+    auto head = which_ == tail_ ? count : count * split_ / splits;
+    auto at = static_cast<std::ptrdiff_t>(head * element);
+    std::copy(first.begin(), first.begin() + at, to.input(0, i).begin());
+    std::copy(second.begin() + at, second.end(), to.input(0, i).begin() + at);
+  }
+}
+
+/// Inputs that no call has seen: one from the pool, and when those are used up
+/// the beginning of one and the end of another, where that makes an input.
+bool session::choose_inputs() {
+  if (drawn_ == 0 && !(what_.can_splice && pool_cases_ > 1) && !draw())
+    return false;
+  if (drawn_ > 0) {
+    which_ = tail_ = pool_cases_ - drawn_;
+    --drawn_;
+    return true;
+  }
+  which_ = static_cast<uint32_t>(seeds_.next() % pool_cases_);
+  tail_ = static_cast<uint32_t>((which_ + 1 + seeds_.next() % (pool_cases_ - 1))
+                                % pool_cases_);
+  split_ = 1 + seeds_.next() % (splits - 1);
+  return true;
 }
 
 bool session::time_all(steady::time_point start) {
@@ -335,10 +373,8 @@ bool session::enough(steady::time_point start) const {
 bool session::one_pair() {
   if (stop_.stop_requested())
     return end(category::infra_worker, "stopped on request");
-  if (drawn_ == 0 && !draw())
+  if (!choose_inputs())
     return false;
-  which_ = pool_cases_ - drawn_;
-  --drawn_;
   timed_pair idle, busy;
   auto reference_first = seeds_.next() % 2 == 0;
   for (int turn = 0; turn < 2; ++turn) {
@@ -359,8 +395,12 @@ bool session::time_side(timed_process& side, double& idle, double& busy) {
   bool is_candidate = &side == candidate_.get();
   auto& memory = is_candidate ? *memory_ : *reference_memory_;
   hand_over(memory);
-  if (is_candidate)
-    memory_->poison(0);
+  if (is_candidate || !against_module_) {
+    memory.poison(0);
+    // Filling may have gone past the caches; eager's results lie in them.
+    for (size_t i = 0; i < layout_.outputs.size(); ++i)
+      bring_near(memory.output(0, i));
+  }
   if (auto ready = side.prepare(limit); !ready)
     return end(ready.error());
   auto nothing = side.empty(limit);

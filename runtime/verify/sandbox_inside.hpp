@@ -19,8 +19,8 @@ uint64_t noted_memory();
 
 /// The cases of a job, mapped between guard pages.
 struct cases {
-  static constexpr uint32_t max_tensors = 256;
-  static constexpr uint32_t max_sizes = 1024;
+  static constexpr uint32_t max_tensors = 1024;
+  static constexpr uint32_t max_sizes = 4096;
 
   control::job job;
   control::tensor tensors[max_tensors];

@@ -49,7 +49,7 @@ struct asker_state {
     : self(self), mail(self), pool(std::move(pool)), log(log) {}
 
   interface::behavior_type make_behavior() {
-    mail.watch(pool, [this] { log->push_back("gone"); });
+    mail.watch(pool, [this](const error&) { log->push_back("gone"); });
     return {[this](verify_atom, slot_job& job) {
       mail.ask(
         pool, 10, [this](verify_reply&) { log->push_back("answer"); },

@@ -2,10 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,9 +13,20 @@ using namespace swage;
 
 namespace {
 
-std::string content(const std::filesystem::path& path) {
+std::vector<std::string> lines(const std::filesystem::path& path) {
   std::ifstream in{path};
-  return {std::istreambuf_iterator<char>{in}, {}};
+  std::vector<std::string> all;
+  for (std::string line; std::getline(in, line);)
+    all.push_back(line);
+  return all;
+}
+
+/// The line with every digit as 0.
+std::string shape(std::string line) {
+  for (auto& c : line)
+    if (c >= '0' && c <= '9')
+      c = '0';
+  return line;
 }
 
 /// A log folder of its own; the log is closed before it goes.
@@ -41,10 +49,10 @@ TEST_CASE("lines carry time and level into the file", "[runtime][observe]") {
   log_debug("not this one");
   log_info("first");
   log_warning("second");
-  CHECK(std::regex_match(
-    content(file),
-    std::regex{"\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z info first"
-               "\\n\\S+ warning second\\n"}));
+  auto all = lines(file);
+  REQUIRE(all.size() == 2);
+  CHECK(shape(all[0]) == "0000-00-00T00:00:00.000Z info first");
+  CHECK(shape(all[1]) == "0000-00-00T00:00:00.000Z warning second");
 }
 
 TEST_CASE("a reopened log continues the same file", "[runtime][observe]") {
@@ -54,8 +62,7 @@ TEST_CASE("a reopened log continues the same file", "[runtime][observe]") {
     REQUIRE(start_log({.file = file}));
     log_info("once more");
   }
-  auto text = content(file);
-  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+  CHECK(lines(file).size() == 2);
 }
 
 TEST_CASE("lines of many threads stay whole", "[runtime][observe]") {
@@ -70,11 +77,10 @@ TEST_CASE("lines of many threads stay whole", "[runtime][observe]") {
           log_info("a line of one thread");
       });
   }
-  auto text = content(file);
-  std::regex line{"\\S+ info a line of one thread\\n"};
-  std::string rest = std::regex_replace(text, line, "");
-  CHECK(rest.empty());
-  CHECK(std::count(text.begin(), text.end(), '\n') == 400);
+  auto all = lines(file);
+  CHECK(all.size() == 400);
+  for (auto& line : all)
+    CHECK(line.ends_with("Z info a line of one thread"));
 }
 
 TEST_CASE("a log that cannot be written is named", "[runtime][observe]") {

@@ -53,7 +53,7 @@ TEST_CASE("each candidate of the corpus gets its category",
   test::scratch_folder cache;
   auto engine = test::start(test::options_in(cache.path));
   auto task = test::task_from(folder / "task.py");
-  task.eval.run_timeout_s = 2;
+  task.eval.run_timeout_s = 5;
   for (const auto& row : rows) {
     task.eval.measure = row.measured;
     candidate who{row.file, test::read_file(folder / row.file)};
