@@ -42,19 +42,36 @@ verifier_state::verifier_state(verifier_actor::pointer self,
 }
 
 verifier_actor::behavior_type verifier_state::make_behavior() {
+  // Whatever it was given would fail at once: the node has to start anew.
+  for (auto& slot : slots_)
+    box_.watch(slot, [this](const error& why) { self_->quit(to_caf(why)); });
   return {
     [this](verify_atom, verify_request& request) {
       return verify(std::move(request));
     },
     [this](credit_atom, const owner& asker, uint32_t have) {
-      return draining_ ? 0u : core_.on_credit(asker, have);
+      return credit(asker, have);
     },
     [this](cancel_atom, const owner& asker, uint64_t id) { cancel(asker, id); },
     [this](drain_atom, double deadline_s) { drain(deadline_s); },
   };
 }
 
+uint32_t verifier_state::credit(const owner& asker, uint32_t have) {
+  watch_sender(asker);
+  return draining_ ? 0 : core_.on_credit(asker, have);
+}
+
+void verifier_state::watch_sender(const owner& asker) {
+  if (auto& peer = self_->current_sender())
+    box_.watch_once(peer, [this, asker](const error&) {
+      std::erase_if(waiting_, [&](auto& x) { return x.first.first == asker; });
+      apply(core_.on_owner_down(asker));
+    });
+}
+
 caf::result<verify_reply> verifier_state::verify(verify_request request) {
+  watch_sender(request.from);
   auto answer = self_->make_response_promise<verify_reply>();
   if (draining_) {
     answer.deliver(to_caf({ec::cancelled, "the verifier is draining"}));

@@ -52,6 +52,9 @@ private:
   using promise = caf::typed_response_promise<verify_reply>;
 
   caf::result<verify_reply> verify(verify_request request);
+  uint32_t credit(const owner& asker, uint32_t have);
+  /// What a dead asker holds would be missing for ever.
+  void watch_sender(const owner& asker);
   void cancel(const owner& asker, uint64_t id);
   void drain(double deadline_s);
   void apply(pool_effects effects);

@@ -32,7 +32,8 @@ int degree_after(const operator_row& row, int degree, int other) {
 bool accumulates(const operator_row& row) {
   std::string_view name = row.name;
   return name == "sum" || name == "l1norm" || name == "norm"
-         || row.kind == family::scan || row.kind == family::matmul;
+         || row.kind == family::scan || row.kind == family::matmul
+         || row.kind == family::linear;
 }
 
 } // namespace
@@ -99,7 +100,9 @@ bool composer::fits(const operator_row& row, const facts& before) {
   if ((before.nonneg || before.nonpos)
       && (row.has(idle_on_nonneg) || row.has(signed_only)))
     return false;
-  if (before.nonpos && std::string_view{row.name} == "max_c")
+  // A lower bound above all of a bounded value's range gives a constant.
+  bool bounded = before.nonpos || before.degree == 0;
+  if (bounded && std::string_view{row.name} == "max_c")
     return false;
   if (before.small && !row.has(rescales))
     return false;

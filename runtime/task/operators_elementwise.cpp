@@ -12,6 +12,8 @@ constexpr constant_range shares = {0.1, 0.9, 0.1};
 constexpr constant_range slopes = {0.1, 0.4, 0.1};
 constexpr constant_range factors = {0.2, 2.5, 0.1};
 constexpr constant_range offsets = {0.2, 1.5, 0.1};
+// Above every lower bound that max_c draws.
+constexpr constant_range ceilings = {1, 1.9, 0.1};
 constexpr constant_range logs = {2, 4, 0.5};
 
 // The compiler divides by a reciprocal approximation under fast-math, which
@@ -94,7 +96,7 @@ constexpr operator_row unary_rows[] = {
    "F.hardtanh({v}, -{c0}, {c1})",
    "fminf(fmaxf(v,-{c0}),{c1})",
    {offsets, offsets},
-   keeps_zero,
+   keeps_zero | signed_only,
    0},
   {"hardsigmoid",
    unary,
@@ -126,7 +128,7 @@ constexpr operator_row unary_rows[] = {
    "F.threshold({v}, {c0}, {c1})",
    "v>{c0}?v:{c1}",
    {shares, factors},
-   input_only},
+   input_only | nonneg},
   {"abs",
    unary,
    "torch.abs({v})",
@@ -141,7 +143,7 @@ constexpr operator_row unary_rows[] = {
    "torch.sqrt(torch.abs({v}))",
    "sqrtf(fabsf(v))",
    {},
-   nonneg | rescales | spreads},
+   nonneg | calm_input | rescales | spreads},
   {"rsqrt",
    unary,
    "torch.rsqrt({v} * {v} + {c0})",
@@ -216,7 +218,7 @@ constexpr operator_row unary_rows[] = {
    unary,
    "torch.clamp({v}, max={c0})",
    "fminf(v,{c0})",
-   {shares},
+   {ceilings},
    keeps_zero | signed_only},
 };
 

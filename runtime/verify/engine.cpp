@@ -102,6 +102,7 @@ private:
   std::unique_ptr<measurer> measurer_;
   std::unique_ptr<verdict_cache> verdicts_;
   canary canary_;
+  trial_memory memory_;
 };
 
 /// Moves a result's value to where it belongs, or returns its error.
@@ -208,12 +209,12 @@ verdict local_engine::examine(const task& what, const std::string& code,
 trial_outcome local_engine::tried(const judged_task& task,
                                   const eval_spec& eval, const artifact& built,
                                   const std::stop_token& stop) {
-  trial_tools tools{*judge_, *runner_, seeds_};
+  trial_tools tools{*judge_, *runner_, seeds_, memory_};
   auto out = try_candidate(task, eval, built, tools, stop);
   if (!is_transient(out.kind) || stop.stop_requested())
     return out;
   after_fault();
-  trial_tools again{*judge_, *runner_, seeds_};
+  trial_tools again{*judge_, *runner_, seeds_, memory_};
   return try_candidate(task, eval, built, again, stop);
 }
 

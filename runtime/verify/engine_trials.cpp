@@ -24,6 +24,7 @@ using bytes = std::vector<std::byte>;
 
 /// All cases of a round are in memory at once, within this.
 constexpr uint64_t round_bytes = uint64_t{256} << 20;
+constexpr uint64_t max_kept_bytes = uint64_t{64} << 20;
 constexpr uint64_t max_case_bytes = uint64_t{4} << 30;
 
 constexpr uint64_t large_case_bytes = uint64_t{4} << 20;
@@ -142,7 +143,8 @@ private:
   const trial_tools& tools_;
   const std::stop_token& stop_;
   case_layout layout_, expected_layout_;
-  std::optional<shared_memory> memory_, expected_;
+  shared_memory* memory_ = nullptr;
+  shared_memory* expected_ = nullptr;
   std::optional<sandbox> box_;
   std::vector<called> tests_;
   std::vector<judged> verdicts_;
@@ -207,15 +209,21 @@ bool examination::prepare() {
                fmt::format("one call's tensors take {} bytes; at most {} are "
                            "supported",
                            layout_.bytes, max_case_bytes));
-  auto memory = shared_memory::create(layout_, slots_);
-  if (!memory)
-    return end(memory.error());
-  memory_.emplace(std::move(*memory));
-  // One place more, for the probe.
-  auto expected = shared_memory::create(expected_layout_, slots_ + 1);
-  if (!expected)
-    return end(expected.error());
-  expected_.emplace(std::move(*expected));
+  auto& kept = tools_.memory;
+  auto key = fmt::format("{} {}", what_.key, slots_);
+  if (kept.key != key || !kept.cases || !kept.expected) {
+    kept = {};
+    auto cases = shared_memory::create(layout_, slots_);
+    if (!cases)
+      return end(cases.error());
+    // One place more, for the probe.
+    auto expected = shared_memory::create(expected_layout_, slots_ + 1);
+    if (!expected)
+      return end(expected.error());
+    kept = {key, std::move(*cases), std::move(*expected)};
+  }
+  memory_ = &*kept.cases;
+  expected_ = &*kept.expected;
   return true;
 }
 
@@ -467,6 +475,8 @@ trial_outcome try_candidate(const judged_task& what, const eval_spec& eval,
                             const std::stop_token& stop) {
   auto start = std::chrono::steady_clock::now();
   auto out = examination{what, eval, code, tools, stop}.run();
+  if (tools.memory.cases && tools.memory.cases->bytes() > max_kept_bytes)
+    tools.memory = {};
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   out.run_s = took.count();
   return out;

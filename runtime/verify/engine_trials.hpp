@@ -7,6 +7,7 @@
 #include "runtime/verify/runner.hpp"
 #include "runtime/verify/verdict.hpp"
 
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -22,11 +23,20 @@ struct trial_outcome {
   bool ok() const { return kind == category::ok; }
 };
 
+/// Memory that the next candidate of the same task is tried in, too: every
+/// process that saw it has ended, and what is in it is written anew.
+struct trial_memory {
+  std::string key; ///< Of the task; empty: there is none.
+  std::optional<shared_memory> cases;
+  std::optional<shared_memory> expected; ///< No sandbox ever sees it.
+};
+
 /// What a candidate is tried with.
 struct trial_tools {
   judge_client& judge;
   runner& worker;
   secret_seeds& seeds;
+  trial_memory& memory;
 };
 
 /// Runs a candidate on fresh inputs, and again on one of them, and on one that

@@ -19,8 +19,6 @@ case's base in the file. "state" names the seed that the state is drawn from
 where it is not the case's own; "change" the seed of the later elements.
 """
 
-import ctypes
-import mmap
 import os
 import sys
 import traceback
@@ -28,41 +26,45 @@ from collections import OrderedDict
 
 import torch
 
-from judge_channel import Channel
+from judge_channel import Channel, Mapping
 from judge_reference import Reference
-from judge_task import ProtocolError, TaskInvalid, seed_everything, store
+from judge_task import (
+    ProtocolError,
+    TaskInvalid,
+    is_finite,
+    seed_everything,
+)
 
 MAX_TASKS = 64
 MAX_TASK_BYTES = 1 << 30
+MAX_MAPPINGS = 4
+MAX_KEPT_BYTES = 64 << 20
 
 
 class UnknownTask(Exception):
     """Not loaded, or forgotten since: the engine sends the source again."""
 
 
-class Mapping:
-    """A file of the engine's, writable."""
+class Mappings:
+    """The files that were used last, mapped: they come again and again. A file
+    is known by its number, which is its own as long as it is mapped."""
 
-    def __init__(self, fd):
-        self.size = os.fstat(fd).st_size
-        self.map = mmap.mmap(fd, self.size)
-        self.view = (ctypes.c_char * self.size).from_buffer(self.map)
-        self.address = ctypes.addressof(self.view)
+    def __init__(self):
+        self.kept = OrderedDict()
 
-    def put(self, tensors, base, offsets):
-        if len(tensors) != len(offsets):
-            raise ProtocolError(
-                f"{len(tensors)} tensors, but {len(offsets)} offsets"
-            )
-        for tensor, offset in zip(tensors, offsets):
-            at = base + offset
-            if not 0 <= at <= self.size:
-                raise ProtocolError(f"offset {at} is not in 0..{self.size}")
-            store(tensor, self.address + at, self.size - at)
+    def of(self, fd):
+        what = os.fstat(fd)
+        key = what.st_dev, what.st_ino
+        if key not in self.kept:
+            while len(self.kept) >= MAX_MAPPINGS:
+                self.kept.popitem(last=False)[1].close()
+            self.kept[key] = Mapping(fd, what.st_size)
+        self.kept.move_to_end(key)
+        return self.kept[key]
 
-    def close(self):
-        del self.view
-        self.map.close()
+    def drop_large(self):
+        for key in [k for k, x in self.kept.items() if x.size > MAX_KEPT_BYTES]:
+            self.kept.pop(key).close()
 
 
 class Judge:
@@ -71,6 +73,7 @@ class Judge:
         # Inputs that were drawn last: what is right is computed from them
         # shortly after, and drawing costs more than computing does.
         self.kept = {}
+        self.files = Mappings()
 
     def load(self, message, fds):
         key = message["key"]
@@ -102,37 +105,31 @@ class Judge:
         reference = self.find(message)
         if not message.get("more"):
             self.kept.clear()
-        file = Mapping(fds[0])
-        try:
-            for case in message["cases"]:
-                base = case["base"]
-                tensors = self.drawn(reference, case)
-                file.put(tensors, base, message["inputs"])
-                if message.get("keep"):
-                    self.kept[self.name(message, case)] = tensors
-                if message.get("state") is not None:
-                    reference.draw_state(int(case.get("state", case["seed"])))
-                    state = [x.contiguous() for _, x, _ in reference.state]
-                    file.put(state, base, message["state"])
-        finally:
-            file.close()
+        file = self.files.of(fds[0])
+        for case in message["cases"]:
+            base = case["base"]
+            tensors = self.drawn(reference, case)
+            file.put(tensors, base, message["inputs"])
+            if message.get("keep"):
+                self.kept[self.name(message, case)] = tensors
+            if message.get("state") is not None:
+                reference.draw_state(int(case.get("state", case["seed"])))
+                state = [x.contiguous() for _, x, _ in reference.state]
+                file.put(state, base, message["state"])
         return {}
 
     def outputs(self, message, fds):
         reference = self.find(message)
-        file = Mapping(fds[0])
-        try:
-            for case in message["cases"]:
-                # The reference may write to them, so they serve only once.
-                tensors = self.kept.pop(self.name(message, case), None)
-                if tensors is None:
-                    tensors = self.drawn(reference, case)
-                reference.draw_state(int(case.get("state", case["seed"])))
-                results = reference.outputs(tensors, int(case["seed"]))
-                self.check(reference, results)
-                file.put(results, case["base"], message["outputs"])
-        finally:
-            file.close()
+        file = self.files.of(fds[0])
+        for case in message["cases"]:
+            # The reference may write to them, so they serve only once.
+            tensors = self.kept.pop(self.name(message, case), None)
+            if tensors is None:
+                tensors = self.drawn(reference, case)
+            reference.draw_state(int(case.get("state", case["seed"])))
+            results = reference.outputs(tensors, int(case["seed"]))
+            self.check(reference, results)
+            file.put(results, case["base"], message["outputs"])
         return {}
 
     def name(self, message, case):
@@ -159,7 +156,7 @@ class Judge:
                     f"values of the inputs: {spec['shape']}, then "
                     f"{list(value.shape)}"
                 )
-            if value.is_floating_point() and not value.isfinite().all():
+            if not is_finite(value):
                 raise TaskInvalid(
                     f"the reference's result '{spec['name']}' is not finite "
                     "for some of its inputs"
@@ -224,6 +221,7 @@ def main():
         message, fds = received
         try:
             channel.send(judge.answer(message, fds))
+            judge.files.drop_large()
         finally:
             for fd in fds:
                 os.close(fd)

@@ -1,9 +1,17 @@
-"""Messages between the engine and its trusted Python children: a 32-bit
-little-endian length, then JSON; file descriptors come with the first byte."""
+"""What the engine and its trusted Python children share: messages (a 32-bit
+little-endian length, then JSON; file descriptors come with the first byte) and
+files of tensors."""
 
+import ctypes
 import json
+import mmap
 import socket
 import struct
+
+from judge_task import ProtocolError, store
+
+
+MAX_POPULATED_BYTES = 32 << 20
 
 
 class Channel:
@@ -31,3 +39,31 @@ class Channel:
     def send(self, message):
         body = json.dumps(message).encode()
         self.socket.sendall(struct.pack("<I", len(body)) + body)
+
+
+class Mapping:
+    """A file of the engine's, writable."""
+
+    def __init__(self, fd, size):
+        self.size = size
+        # All pages at once: one by one they cost more than what is put there.
+        # Large files may have parts that nobody touches.
+        populate = mmap.MAP_POPULATE if size <= MAX_POPULATED_BYTES else 0
+        self.map = mmap.mmap(fd, size, mmap.MAP_SHARED | populate)
+        self.view = (ctypes.c_char * size).from_buffer(self.map)
+        self.address = ctypes.addressof(self.view)
+
+    def put(self, tensors, base, offsets):
+        if len(tensors) != len(offsets):
+            raise ProtocolError(
+                f"{len(tensors)} tensors, but {len(offsets)} offsets"
+            )
+        for tensor, offset in zip(tensors, offsets):
+            at = base + offset
+            if not 0 <= at <= self.size:
+                raise ProtocolError(f"offset {at} is not in 0..{self.size}")
+            store(tensor, self.address + at, self.size - at)
+
+    def close(self):
+        del self.view
+        self.map.close()

@@ -17,6 +17,7 @@ from judge_task import (
     describe,
     elapsed,
     flatten,
+    is_finite,
     load_module,
     perturb,
     rebuild,
@@ -51,6 +52,7 @@ class Reference:
     def __init__(self, source, name, seed, facts=None):
         self.module = load_module(source, name)
         self.model = construct(self.module, seed)
+        self.parameters = list(inspect.signature(self.model.forward).parameters)
         self.state = tensors_of(self.model)
         self.initial = [tensor.clone() for _, tensor, _ in self.state]
         self.structure = None
@@ -83,7 +85,7 @@ class Reference:
         structure = self.module.get_inputs()
         if not isinstance(structure, (list, tuple)):
             structure = [structure]
-        names = list(inspect.signature(self.model.forward).parameters)
+        names = self.parameters
         leaves = []
         for index, value in enumerate(structure):
             name = names[index] if index < len(names) else f"input_{index}"
@@ -227,7 +229,7 @@ class Reference:
             total += value.numel()
             if value.dtype not in DTYPES:
                 raise TaskInvalid(f"result '{name}' has type {value.dtype}")
-            if value.is_floating_point() and not value.isfinite().all():
+            if not is_finite(value):
                 raise TaskInvalid(
                     f"the reference's result '{name}' is not finite (NaN or "
                     "infinity) on its own inputs"
@@ -305,9 +307,7 @@ class Reference:
             results = self.forward(tensors, seed)
         except Exception:  # Such as a matrix that has to be symmetric.
             return False
-        return all(
-            x.isfinite().all() for _, x in results if x.is_floating_point()
-        )
+        return all(is_finite(x) for _, x in results)
 
     def _allows(self, kind, seed):
         """A stress kind is fair where single precision is still right: the
@@ -326,7 +326,7 @@ class Reference:
                 if not torch.equal(x, y.to(x.dtype)):
                     return False
                 continue
-            if not (x.isfinite().all() and y.isfinite().all()):
+            if not (is_finite(x) and is_finite(y)):
                 return False
             half = x.dtype in (torch.float16, torch.bfloat16)
             tolerance = (1e-2 if half else 1e-4) * 0.25

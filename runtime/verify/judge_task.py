@@ -7,6 +7,7 @@ Only task files are executed here, never a candidate.
 import ctypes
 import random
 import re
+import sys
 import time
 import types
 
@@ -65,13 +66,12 @@ class ProtocolError(Exception):
 def seed_everything(seed):
     """Every generator that a task may draw from."""
     seed = int(seed) & (2**64 - 1)
-    torch.manual_seed(seed & (2**63 - 1))
+    # torch.manual_seed also queues a call, with a stack trace, for each kind of
+    # device that is not there: milliseconds, and memory that is never freed.
+    torch.default_generator.manual_seed(seed & (2**63 - 1))
     random.seed(seed)
-    try:
-        import numpy
-    except ImportError:
-        return
-    numpy.random.seed(seed & 0xFFFFFFFF)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed & 0xFFFFFFFF)
 
 
 def flatten(value, name, out):
@@ -250,11 +250,21 @@ def stressed(tensor, kind):
     range, so indices stay indices."""
     if kind == "plain" or not tensor.is_floating_point():
         return tensor
-    out = tensor.clone(memory_format=torch.preserve_format)
+    # Not clone(): that drops the gaps of a sliced or stepped view.
+    out = torch.empty_strided(tensor.shape, tensor.stride(),
+                              dtype=tensor.dtype).copy_(tensor)
     if kind == "signed":
         signs = torch.randint(0, 2, tensor.shape, dtype=torch.int8) * 2 - 1
         return out.mul_(signs.to(tensor.dtype))
     return out.mul_(SCALES[kind])
+
+
+def is_finite(tensor):
+    """Whether no element is NaN or infinite."""
+    if not tensor.is_floating_point():
+        return True
+    # A finite sum has finite terms, and is cheaper to make than their test.
+    return bool(tensor.sum().isfinite() or tensor.isfinite().all())
 
 
 def elapsed(start):

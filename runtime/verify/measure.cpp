@@ -134,9 +134,10 @@ public:
   session(const judged_task& what, const eval_spec& eval, judge_client& judge,
           secret_seeds& seeds, const std::stop_token& stop)
     : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop},
-      reference_args_{what.args.inputs, {}, what.args.outputs},
-      layout_{lay_out(what.args)}, reference_layout_{lay_out(reference_args_)},
-      pool_layout_{lay_out({what.args.inputs, {}, {}})}, state_{seeds.next()} {
+      layout_{lay_out(what.args)},
+      pool_layout_{lay_out({what.args.inputs, {}, {}})},
+      results_layout_{lay_out({{}, {}, what.args.outputs})},
+      state_{seeds.next()} {
     auto wanted = static_cast<uint32_t>(std::max(eval.timing_pairs, 1));
     most_pairs_ = wanted * most_rounds;
     auto fit = pool_bytes / std::max<uint64_t>(pool_layout_.bytes, 1);
@@ -155,7 +156,7 @@ private:
   bool draw_state();
   bool draw();
   bool choose_inputs();
-  void hand_over(shared_memory& to);
+  void hand_over();
   bool time_all(steady::time_point start);
   bool enough(steady::time_point start) const;
   bool one_pair();
@@ -184,8 +185,7 @@ private:
   judge_client& judge_;
   secret_seeds& seeds_;
   const std::stop_token& stop_;
-  signature reference_args_;
-  case_layout layout_, reference_layout_, pool_layout_;
+  case_layout layout_, pool_layout_, results_layout_;
   uint64_t state_;
   uint32_t pool_cases_ = 1;
   uint32_t most_pairs_ = 1;
@@ -197,7 +197,11 @@ private:
   double called_s_ = 0; ///< Wall time of all the candidate's calls.
   /// Inputs wait in a pool that no timed process sees, each until its own call:
   /// a candidate cannot work ahead.
-  std::optional<shared_memory> pool_, memory_, reference_memory_;
+  std::optional<shared_memory> pool_;
+  /// Both sides read the same inputs, and two artifacts write the same outputs:
+  /// pages differ in speed, by how the host keeps them.
+  std::optional<shared_memory> memory_;
+  std::optional<shared_memory> results_; ///< Of the reference, seen by it alone.
   std::unique_ptr<timed_process> candidate_, reference_;
   std::vector<timed_pair> pairs_, empty_;
   std::unordered_set<uint64_t> given_; ///< Hashes of what it wrote.
@@ -242,11 +246,10 @@ bool session::prepare(python_process& from, const artifact& code,
   sandbox_limits limits;
   limits.threads = eval_.threads;
   auto first = against_module_
-                 ? timed_process::reference(from, what_, state_,
-                                            reference_args_,
-                                            *reference_memory_)
+                 ? timed_process::reference(from, what_, state_, *memory_,
+                                            *results_)
                  : timed_process::candidate(from, *against, what_.args,
-                                            *reference_memory_, limits);
+                                            *memory_, limits);
   if (!first)
     return end(first.error());
   reference_ = std::move(*first);
@@ -272,26 +275,19 @@ bool session::allocate() {
     to.emplace(std::move(*made));
     return true;
   };
-  return make(pool_, pool_layout_, pool_cases_) && make(memory_, layout_, 1)
-         && (against_module_ ? make(reference_memory_, reference_layout_,
-                                 timed_process::reference_cases)
-                             : make(reference_memory_, layout_, 1));
+  // All cases but the first are addresses without memory.
+  return make(pool_, pool_layout_, pool_cases_)
+         && make(memory_, layout_, timed_process::reference_cases)
+         && make(results_, results_layout_, 1);
 }
 
-/// The same state on both sides, throughout. A module draws its own.
+/// One state for all calls. A module draws its own from the same seed.
 bool session::draw_state() {
   judge_case one;
   one.seed = seeds_.next();
   one.state = state_;
-  auto sides = {&memory_, &reference_memory_};
-  for (auto* side : sides) {
-    if (side == &reference_memory_ && against_module_)
-      continue;
-    if (auto done = judge_.draw(what_, {&one, 1}, {(*side)->fd(), &layout_});
-        !done)
-      return end(done.error());
-  }
-  return true;
+  auto done = judge_.draw(what_, {&one, 1}, {memory_->fd(), &layout_});
+  return done || end(done.error());
 }
 
 /// Fills the pool with new inputs.
@@ -309,15 +305,15 @@ bool session::draw() {
   return true;
 }
 
-void session::hand_over(shared_memory& to) {
+void session::hand_over() {
   for (size_t i = 0; i < pool_layout_.inputs.size(); ++i) {
     auto first = pool_->input(which_, i), second = pool_->input(tail_, i);
     auto element = size_of(what_.args.inputs[i].type);
     auto count = first.size() / element;
     auto head = which_ == tail_ ? count : count * split_ / splits;
     auto at = static_cast<std::ptrdiff_t>(head * element);
-    std::copy(first.begin(), first.begin() + at, to.input(0, i).begin());
-    std::copy(second.begin() + at, second.end(), to.input(0, i).begin() + at);
+    std::copy(first.begin(), first.begin() + at, memory_->input(0, i).begin());
+    std::copy(second.begin() + at, second.end(), memory_->input(0, i).begin() + at);
   }
 }
 
@@ -393,13 +389,12 @@ bool session::one_pair() {
 bool session::time_side(timed_process& side, double& idle, double& busy) {
   auto limit = eval_.run_timeout_s;
   bool is_candidate = &side == candidate_.get();
-  auto& memory = is_candidate ? *memory_ : *reference_memory_;
-  hand_over(memory);
+  hand_over();
   if (is_candidate || !against_module_) {
-    memory.poison(0);
+    memory_->poison(0);
     // Filling may have gone past the caches; eager's results lie in them.
     for (size_t i = 0; i < layout_.outputs.size(); ++i)
-      bring_near(memory.output(0, i));
+      bring_near(memory_->output(0, i));
   }
   if (auto ready = side.prepare(limit); !ready)
     return end(ready.error());
@@ -407,7 +402,7 @@ bool session::time_side(timed_process& side, double& idle, double& busy) {
   if (!nothing)
     return end(nothing.error());
   for (size_t i = 0; i < layout_.inputs.size(); ++i)
-    make_cold(memory.input(0, i));
+    make_cold(memory_->input(0, i));
   auto time = side.call(limit);
   if (!time)
     return end(time.error());
@@ -435,7 +430,7 @@ bool session::check_result() {
   }
   auto limit = eval_.run_timeout_s + load_timeout_s;
   // The reference may have had its turn on these inputs, or have it still.
-  hand_over(*reference_memory_);
+  hand_over();
   for (auto step : {reference_->prepare(limit), reference_->call(limit),
                     reference_->store(limit)})
     if (!step)
@@ -443,8 +438,7 @@ bool session::check_result() {
   for (size_t i = 0; i < got.size(); ++i) {
     const auto& spec = what_.args.outputs[i];
     auto found = swage::compare(
-      spec, got[i], reference_memory_->output(
-                                   timed_process::reference_cases - 1, i),
+      spec, got[i], results_->output(0, i),
       tolerance_of(spec.type, eval_));
     if (!found.expected_finite || found.pass())
       continue;

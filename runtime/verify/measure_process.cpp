@@ -108,17 +108,21 @@ timed_process::candidate(python_process& from, const artifact& code,
 
 result<std::unique_ptr<timed_process>>
 timed_process::reference(python_process& from, const judged_task& what,
-                         uint64_t state, const signature& args,
-                         const shared_memory& memory) {
-  auto channel = control_channel::create(args, memory, {});
+                         uint64_t state, const shared_memory& memory,
+                         const shared_memory& results) {
+  auto channel = control_channel::create(what.args, memory, {});
   if (!channel)
     return tl::unexpected{channel.error()};
   std::unique_ptr<timed_process> self{
-    new timed_process{from, std::move(*channel), args}};
+    new timed_process{from, std::move(*channel), what.args}};
+  auto offsets = json::array();
+  for (const auto& slot : results.layout().outputs)
+    offsets.push_back(slot.offset);
   self->is_reference_ = true;
   json specification{{"source", what.reference},
                      {"seed", std::to_string(what.seed)},
                      {"state", std::to_string(state)},
+                     {"results", offsets},
                      {"facts",
                       {{"changed_inputs", what.changed_inputs},
                        {"changed_state", what.changed_state}}}};
@@ -127,7 +131,7 @@ timed_process::reference(python_process& from, const judged_task& what,
     "swage-reference")};
   if (file.fd < 0)
     return fail(ec::io, fmt::format("memfd: {}", std::strerror(errno)));
-  std::array fds{memory.fd(), self->channel_.fd(), file.fd};
+  std::array fds{memory.fd(), self->channel_.fd(), file.fd, results.fd()};
   auto pid = ask_for_fork(from, "reference", fds);
   if (!pid)
     return tl::unexpected{pid.error()};

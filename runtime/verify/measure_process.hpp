@@ -30,11 +30,12 @@ public:
   candidate(python_process& from, const artifact& code, const signature& args,
             const shared_memory& memory, const sandbox_limits& limits);
 
-  /// The task's own module. `memory` has `reference_cases` cases: inputs are
-  /// in the first, results appear in the last; the others stand for requests.
+  /// The task's own module. It reads inputs from the first case of `memory`,
+  /// whose `reference_cases` cases stand for requests, and stores results in
+  /// the outputs of `results`.
   static result<std::unique_ptr<timed_process>>
   reference(python_process& from, const judged_task& what, uint64_t state,
-            const signature& args, const shared_memory& memory);
+            const shared_memory& memory, const shared_memory& results);
 
   ~timed_process();
 
@@ -50,7 +51,7 @@ public:
   /// The same round trip with nothing in it.
   timing empty(double timeout_s);
 
-  /// A reference writes the result of its last call to its last case.
+  /// A reference writes the result of its last call to where results go.
   timing store(double timeout_s);
 
   pid_t pid() const { return pid_; }

@@ -7,15 +7,15 @@ usage: timing_template.py FD LIBRARY
 FD is a socket as in judge.py, LIBRARY is libswage_sandbox.so. Requests:
 
   candidate  (fds: artifact, data, control)        -> {pid}
-  reference  (fds: data, control, specification)   -> {pid}
+  reference  (fds: data, control, specification, results)  -> {pid}
   end        pid                                   -> {}, the process is gone
 
 Both forks serve requests over a control file. The candidate's gives up every
 right first. The reference's specification is a file that only its own process
 reads, since this one's memory is inherited by candidates: JSON with source,
-seed, state and facts. What it does for a request depends on the case: 0
-prepares that case's inputs, 1 calls the module on them, 2 does nothing, 3
-stores the last result in the outputs of its own case.
+seed, state, facts and the offsets of results. What it does for a request
+depends on the case: 0 prepares that case's inputs, 1 calls the module on them,
+2 does nothing, 3 stores the last results in their own file.
 """
 
 import ctypes
@@ -26,9 +26,8 @@ import sys
 
 import torch
 
-from judge_channel import Channel
+from judge_channel import Channel, Mapping
 from judge_reference import Reference
-from judge_task import store
 
 PREPARE, CALL, NOTHING, STORE = range(4)
 
@@ -98,7 +97,7 @@ def tensor_at(address, spec):
 class TimedReference:
     """Calls the task's own module on the inputs in a data file."""
 
-    def __init__(self, specification):
+    def __init__(self, specification, results):
         self.reference = Reference(
             specification["source"],
             "reference.py",
@@ -108,6 +107,8 @@ class TimedReference:
         self.state = int(specification["state"])
         self.reference.draw_state(self.state)
         self.model = self.reference.model
+        self.offsets = specification["results"]
+        self.results = Mapping(results, os.fstat(results).st_size)
         self.tensors = []
         self.arguments = None
         self.result = None
@@ -119,7 +120,7 @@ class TimedReference:
             elif which == PREPARE:
                 self.prepare(pointers)
             elif which == STORE:
-                self.store(pointers)
+                self.store()
             return 0
         except BaseException:  # Nothing may leave through C.
             return 1
@@ -137,12 +138,9 @@ class TimedReference:
         if reference.changed_state:
             reference.draw_state(self.state)
 
-    def store(self, pointers):
+    def store(self):
         results = self.reference.collect(self.result, self.tensors)
-        first = len(self.reference.specs)
-        for index, value in enumerate(results):
-            size = value.numel() * value.element_size()
-            store(value, pointers[first + index], size)
+        self.results.put(results, 0, self.offsets)
 
 
 class Template:
@@ -183,12 +181,13 @@ class Template:
             return {"pid": pid}
         try:
             self.start_child()
-            data, control, specification = keep_only(fds)
+            data, control, specification, results = keep_only(fds)
             size = os.fstat(specification).st_size
             timed = TimedReference(
-                json.loads(os.pread(specification, size, 0))
+                json.loads(os.pread(specification, size, 0)), results
             )
             os.close(specification)
+            os.close(results)
             with torch.no_grad():
                 function = FUNCTION(timed)
                 self.library.swage_sandbox_serve_function(

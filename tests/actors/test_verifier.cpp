@@ -44,6 +44,29 @@ struct held_slot_state {
   std::vector<std::stop_token>* stops_;
 };
 
+/// A rollout that takes its credits and has one candidate judged.
+struct asker_state {
+  using interface = slot_actor;
+
+  asker_state(slot_actor::pointer self, verifier_actor pool, owner who)
+    : self_(self), box_(self), pool_(std::move(pool)), who_(std::move(who)) {}
+
+  slot_actor::behavior_type make_behavior() {
+    return {[this](verify_atom, const slot_job& job) {
+      auto lost = [](const error&) {};
+      box_.ask(pool_, 1000, [](uint32_t) {}, lost, credit_atom_v, who_, 0u);
+      box_.ask(pool_, 1000, [](verify_reply&) {}, lost, verify_atom_v,
+               job.request);
+      return verdict{};
+    }};
+  }
+
+  slot_actor::pointer self_;
+  mailbox<slot_actor::base> box_;
+  verifier_actor pool_;
+  owner who_;
+};
+
 struct fixture {
   std::vector<caf::typed_response_promise<verdict>> held;
   std::vector<std::stop_token> stops;
@@ -99,6 +122,7 @@ TEST_CASE("a slot that dies gives its candidate back", "[actors][verifier]") {
   fixture f;
   auto slot = f.holding();
   auto pool = f.start(slot);
+  f.sim.self->monitor(pool);
   auto pending
     = request(f.sim.self.ptr(), pool, 1000, verify_atom_v, ask(1));
   f.sim.run();
@@ -107,6 +131,27 @@ TEST_CASE("a slot that dies gives its candidate back", "[actors][verifier]") {
   std::move(pending).receive([&](verify_reply& r) { reply = r; },
                              [](caf::error& e) { FAIL(to_string(e)); });
   CHECK(reply.outcome.kind == category::infra_worker);
+  bool ended = false;
+  f.sim.self->receive([&](caf::down_msg&) { ended = true; },
+                      caf::after(std::chrono::seconds{0}) >> [] {});
+  CHECK(ended);
+}
+
+TEST_CASE("the credits of a dead rollout are given to others",
+          "[actors][verifier]") {
+  fixture f;
+  auto pool = f.start(f.holding());
+  const owner dead{"n", 1, 0}, next{"n", 2, 0};
+  auto asker = f.sim.sys.spawn<actor_of<asker_state>>(pool, dead);
+  f.sim.ask<verdict>(asker, verify_atom_v, slot_job{ask(1), {}});
+  REQUIRE(f.held.size() == 1);
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, dead, 1u) == 0);
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 0);
+  f.sim.kill(asker);
+  CHECK(f.stops[0].stop_requested());
+  f.held[0].deliver(verdict{});
+  f.sim.run();
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 2);
 }
 
 TEST_CASE("a cancelled candidate is abandoned and answered",

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -156,13 +156,14 @@ private:
 void check_record(const three_nodes& run) {
   auto record = run_record::open(run.folder("head") / "run.db");
   REQUIRE(record);
-  auto batches = *record->batches();
+  auto batches = record->batches().value();
   REQUIRE(batches.size() == sft_steps + rl_steps);
   for (uint64_t s = 1; s <= batches.size(); ++s) {
     CHECK(batches[s - 1].step == s);
     CHECK(batches[s - 1].committed);
   }
-  for (auto& one : *record->states()) {
+  const auto states = record->states().value();
+  for (auto& one : states) {
     CAPTURE(one.stage, one.state);
     CHECK((one.state == "assigned" || one.state == "scored"
            || one.state == "collected" || one.state == "discarded"));

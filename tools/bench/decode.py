@@ -86,6 +86,7 @@ def main():
     import torch
     import transformers
     torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         config = json.loads(

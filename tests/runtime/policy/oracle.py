@@ -153,6 +153,7 @@ def grpo(folder, options):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
     job, where = sys.argv[1], pathlib.Path(sys.argv[2])
     {"model": model, "tokenizer": tokenizer, "grpo": grpo}[job](
         where, sys.argv[3:])
