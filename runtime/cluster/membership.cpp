@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace swage {
 
@@ -173,12 +174,12 @@ bool membership::may_leave(const node_id& who, double now) const {
          || now >= *drain_until_ + limits_.detection_s;
 }
 
-void membership::remove(const node_id& who, const std::string& reason,
+void membership::remove(node_id who, const std::string& reason,
                         membership_effects& out) {
   members_.erase(who.name);
   redraw();
-  out.down.push_back(who);
   out.lines.push_back(fmt::format("node {} left: {}", who.name, reason));
+  out.down.push_back(std::move(who));
 }
 
 void membership::redraw() {

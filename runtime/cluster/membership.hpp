@@ -95,7 +95,8 @@ private:
   };
 
   std::string objection(const node_info& node) const;
-  void remove(const node_id& who, const std::string& reason,
+  /// By value: callers name a member that this erases.
+  void remove(node_id who, const std::string& reason,
               membership_effects& out);
   void watch_paces(member& one, double now, membership_effects& out);
   void redraw();

@@ -69,6 +69,12 @@ struct fixture {
   std::vector<std::string> log;
   verifier_actor pool = sim.sys.spawn<actor_of<slow_state>>();
   slot_actor asker = sim.sys.spawn<actor_of<asker_state>>(pool, &log);
+
+  ~fixture() {
+    // A promise that is never kept keeps its actor alive.
+    sim.kill(asker);
+    sim.kill(pool);
+  }
 };
 
 using strings = std::vector<std::string>;

@@ -22,19 +22,26 @@ verdict good(const verify_request&, std::stop_token) {
   return out;
 }
 
-/// A slot that answers when it is told to.
+/// A slot that answers after some time, in its own context, or never.
 struct held_slot_state {
   using interface = slot_actor;
 
   held_slot_state(slot_actor::pointer self,
                   std::vector<caf::typed_response_promise<verdict>>* held,
-                  std::vector<std::stop_token>* stops)
-    : self_(self), held_(held), stops_(stops) {}
+                  std::vector<std::stop_token>* stops, double answer_after_s)
+    : self_(self),
+      held_(held),
+      stops_(stops),
+      answer_after_s_(answer_after_s) {}
 
   slot_actor::behavior_type make_behavior() {
     return {[this](verify_atom, const slot_job& job) {
       held_->push_back(self_->make_response_promise<verdict>());
       stops_->push_back(job.stop);
+      if (answer_after_s_ > 0)
+        after(self_, answer_after_s_, [answer = held_->back()]() mutable {
+          answer.deliver(verdict{});
+        });
       return held_->back();
     }};
   }
@@ -42,6 +49,7 @@ struct held_slot_state {
   slot_actor::pointer self_;
   std::vector<caf::typed_response_promise<verdict>>* held_;
   std::vector<std::stop_token>* stops_;
+  double answer_after_s_;
 };
 
 /// A rollout that takes its credits and has one candidate judged.
@@ -85,8 +93,9 @@ struct fixture {
       judge_function{good}, std::make_shared<progress_counter>());
   }
 
-  slot_actor holding() {
-    return sim.sys.spawn<actor_of<held_slot_state>>(&held, &stops);
+  slot_actor holding(double answer_after_s = 0) {
+    return sim.sys.spawn<actor_of<held_slot_state>>(&held, &stops,
+                                                    answer_after_s);
   }
 };
 
@@ -140,7 +149,7 @@ TEST_CASE("a slot that dies gives its candidate back", "[actors][verifier]") {
 TEST_CASE("the credits of a dead rollout are given to others",
           "[actors][verifier]") {
   fixture f;
-  auto pool = f.start(f.holding());
+  auto pool = f.start(f.holding(5));
   const owner dead{"n", 1, 0}, next{"n", 2, 0};
   auto asker = f.sim.sys.spawn<actor_of<asker_state>>(pool, dead);
   f.sim.ask<verdict>(asker, verify_atom_v, slot_job{ask(1), {}});
@@ -149,8 +158,7 @@ TEST_CASE("the credits of a dead rollout are given to others",
   CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 0);
   f.sim.kill(asker);
   CHECK(f.stops[0].stop_requested());
-  f.held[0].deliver(verdict{});
-  f.sim.run();
+  f.sim.advance(6);
   CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 2);
 }
 
