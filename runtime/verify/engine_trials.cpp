@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -333,8 +334,9 @@ bool examination::probe_once() {
 /// Whether the outputs in memory are what the call had left there.
 bool examination::as_left(const called& one) {
   for (size_t i = 0; i < one.outputs.size(); ++i)
-    if (!std::ranges::equal(memory_->output(one.drawn.which, i),
-                            one.outputs[i]))
+    if (std::memcmp(memory_->output(one.drawn.which, i).data(),
+                    one.outputs[i].data(), one.outputs[i].size())
+        != 0)
       return false;
   return true;
 }

@@ -30,6 +30,9 @@ from judge_task import (
 # What get_inputs may return beside tensors: constants of the task.
 SCALARS = (bool, int, float, str, type(None), tuple, list, torch.dtype)
 
+# States up to this size are remembered by their seed, so many of them.
+SMALL_BYTES, MAX_REMEMBERED = 1 << 20, 32
+
 # Separates the streams that one case's seed makes.
 INPUT_STREAM, STATE_STREAM, STRESS_STREAM = 0x1D, 0x57, 0x5C
 FORWARD_STREAM, CHANGE_STREAM = 0xF0, 0xC4
@@ -60,6 +63,7 @@ class Reference:
         self.changed_state = []
         self.kinds = []
         self.drawn = None
+        self.remembered = {}
         self.can_splice = False
         self._draw_structure(seed)
         if facts is None:
@@ -138,8 +142,12 @@ class Reference:
         if seed == self.drawn and not self.changed_state:
             return
         self.drawn = seed
+        if seed in self.remembered:
+            for index, value in self.remembered[seed]:
+                self.state[index][1].copy_(value)
+            return
         seed_everything(mixed(seed, STATE_STREAM))
-        done = set()
+        done, drawn = set(), []
         for index, (_, tensor, is_parameter) in enumerate(self.state):
             # Others are constants (masks, positions), some with strides of
             # zero, which cannot be written.
@@ -151,6 +159,14 @@ class Reference:
             done.add(tensor.data_ptr())
             tensor.copy_(self.initial[index])
             perturb(tensor, is_parameter)
+            drawn.append(index)
+        # A case's state is drawn twice: for the candidate, for the reference.
+        if self.bytes() <= SMALL_BYTES:
+            if len(self.remembered) >= MAX_REMEMBERED:
+                self.remembered.clear()
+            self.remembered[seed] = [
+                (index, self.state[index][1].clone()) for index in drawn
+            ]
 
     # --- running ------------------------------------------------------------
 

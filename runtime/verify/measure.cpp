@@ -3,22 +3,18 @@
 #include "runtime/verify/compare.hpp"
 #include "runtime/verify/measure_process.hpp"
 #include "runtime/verify/measure_slot.hpp"
+#include "runtime/verify/measure_stand.hpp"
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <cmath>
 #include <optional>
-#include <span>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -51,7 +47,11 @@ constexpr uint32_t fewest_pairs = 5;
 /// One of this many timed calls has its result compared.
 constexpr uint64_t compare_every = 3;
 
-constexpr uint64_t splits = 1 << 20;
+/// Waking a process takes 6 or 20 microseconds, in phases of the scheduler's. A
+/// pair that saw a change by this share of a call is left out, unless that
+/// happens too often.
+constexpr double max_idle_change = 0.1;
+constexpr uint32_t most_unsteady = 2;
 
 /// CPU time that a candidate may use between its calls, such as for being
 /// woken.
@@ -63,43 +63,17 @@ double since(steady::time_point start) {
   return std::chrono::duration<double>(steady::now() - start).count();
 }
 
-/// Takes what a call reads out of every cache, so that it finds its inputs as
-/// cold as the other side does. Only them: whoever empties the whole cache
-/// times how the interpreter that eager runs in gets it back.
-void make_cold(std::span<const std::byte> memory) {
-#ifdef __SSE2__
-  constexpr size_t line = 64;
-  for (size_t at = 0; at < memory.size(); at += line)
-    _mm_clflush(memory.data() + at);
-  _mm_mfence();
-#else
-  // No instruction for it: read as much as the second-level cache holds.
-  auto size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  std::vector<unsigned char> other(size > 0 ? 2 * static_cast<size_t>(size)
-                                            : memory.size());
-  std::memset(other.data(), 1, other.size());
-  asm volatile("" : : "r"(other.data()) : "memory");
-#endif
-}
-
-/// Brings memory into the caches.
-void bring_near(std::span<const std::byte> memory) {
-  constexpr size_t line = 64;
-  unsigned sum = 0;
-  for (size_t at = 0; at < memory.size(); at += line)
-    sum += static_cast<unsigned>(memory[at]);
-  asm volatile("" : : "r"(sum));
-}
-
 /// What measurements of one engine share.
 struct machine {
   measure_options options;
   python_program program;
   std::unique_ptr<python_process> process;
   std::vector<int> cores;
+  stand_rack stands;
 
   result<python_process*> warm() {
     if (!process || !process->alive()) {
+      stands.clear();
       auto made = python_process::start(program);
       if (!made)
         return tl::unexpected{made.error()};
@@ -133,16 +107,15 @@ class session {
 public:
   session(const judged_task& what, const eval_spec& eval, judge_client& judge,
           secret_seeds& seeds, const std::stop_token& stop)
-    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop},
-      layout_{lay_out(what.args)},
-      pool_layout_{lay_out({what.args.inputs, {}, {}})},
-      results_layout_{lay_out({{}, {}, what.args.outputs})},
-      state_{seeds.next()} {
+    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop} {
     auto wanted = static_cast<uint32_t>(std::max(eval.timing_pairs, 1));
     most_pairs_ = wanted * most_rounds;
-    auto fit = pool_bytes / std::max<uint64_t>(pool_layout_.bytes, 1);
+    auto inputs = lay_out({what.args.inputs, {}, {}});
+    auto fit = pool_bytes / std::max<uint64_t>(inputs.bytes, 1);
     pool_cases_ = static_cast<uint32_t>(
-      std::clamp<uint64_t>(fit, 1, std::max(wanted, first_look) + warm_up));
+      std::clamp<uint64_t>(fit, 1, what.can_splice
+                                     ? first_look + warm_up
+                                     : std::max(wanted, first_look) + warm_up));
   }
 
   measurement run(python_process& from, const artifact& code,
@@ -152,17 +125,12 @@ public:
 private:
   bool prepare(python_process& from, const artifact& code,
                const artifact* against);
-  bool allocate();
-  bool draw_state();
-  bool draw();
-  bool choose_inputs();
-  void hand_over();
+  bool load();
   bool time_all(steady::time_point start);
   bool enough(steady::time_point start) const;
   bool one_pair();
-  bool time_side(timed_process& side, double& idle, double& busy);
+  bool time_side(timed_process& side, double& busy, double& idle);
   bool check_result();
-  bool results_agree();
   void conclude();
 
   bool end(category kind, std::string detail) {
@@ -180,29 +148,24 @@ private:
 
   bool end(const rejection& reason) { return end(reason.kind, reason.detail); }
 
+  draw_tools tools() const { return {what_, judge_, seeds_}; }
+
   const judged_task& what_;
   const eval_spec& eval_;
   judge_client& judge_;
   secret_seeds& seeds_;
   const std::stop_token& stop_;
-  case_layout layout_, pool_layout_, results_layout_;
-  uint64_t state_;
   uint32_t pool_cases_ = 1;
   uint32_t most_pairs_ = 1;
-  uint32_t drawn_ = 0; ///< Inputs in the pool that were not used yet.
-  uint32_t which_ = 0; ///< Those of the present pair: the beginning of one,
-  uint32_t tail_ = 0;  ///< the end of another
-  uint64_t split_ = 1; ///< from here on, in parts of `splits`.
   bool against_module_ = true;
+  bool new_reference_ = false;
+  bool steady_ = true;  ///< Waking took as long before this pair as after it.
+  uint32_t tried_ = 0;
   double called_s_ = 0; ///< Wall time of all the candidate's calls.
-  /// Inputs wait in a pool that no timed process sees, each until its own call:
-  /// a candidate cannot work ahead.
-  std::optional<shared_memory> pool_;
-  /// Both sides read the same inputs, and two artifacts write the same outputs:
-  /// pages differ in speed, by how the host keeps them.
-  std::optional<shared_memory> memory_;
-  std::optional<shared_memory> results_; ///< Of the reference, seen by it alone.
-  std::unique_ptr<timed_process> candidate_, reference_;
+  std::unique_ptr<timing_stand> at_;
+  std::unique_ptr<timed_process> candidate_;
+  std::unique_ptr<timed_process> other_; ///< In the module's place, if any.
+  timed_process* reference_ = nullptr;
   std::vector<timed_pair> pairs_, empty_;
   std::unordered_set<uint64_t> given_; ///< Hashes of what it wrote.
   measurement out_;
@@ -212,6 +175,8 @@ measurement session::run(python_process& from, const artifact& code,
                          const artifact* against, const measurer& owner,
                          machine& shared) {
   auto start = steady::now();
+  auto key = fmt::format("{} {}", what_.key, pool_cases_);
+  at_ = shared.stands.take(key);
   bool going = prepare(from, code, against);
   if (going) {
     auto cores = shared.cores_for(eval_);
@@ -234,6 +199,11 @@ measurement session::run(python_process& from, const artifact& code,
       out_.held_s = since(held);
     }
   }
+  // Its end is not waited for. A candidate that was caught leaves nothing.
+  candidate_.reset();
+  other_.reset();
+  if (out_.ok())
+    shared.stands.keep(key, std::move(at_));
   out_.wall_s = since(start);
   return std::move(out_);
 }
@@ -241,96 +211,47 @@ measurement session::run(python_process& from, const artifact& code,
 bool session::prepare(python_process& from, const artifact& code,
                       const artifact* against) {
   against_module_ = against == nullptr;
-  if (!allocate())
-    return false;
   sandbox_limits limits;
   limits.threads = eval_.threads;
-  auto first = against_module_
-                 ? timed_process::reference(from, what_, state_, *memory_,
-                                            *results_)
-                 : timed_process::candidate(from, *against, what_.args,
-                                            *memory_, limits);
-  if (!first)
-    return end(first.error());
-  reference_ = std::move(*first);
-  auto second = timed_process::candidate(from, code, what_.args, *memory_,
-                                         limits);
-  if (!second)
-    return end(second.error());
-  candidate_ = std::move(*second);
-  if (!draw_state() || !draw())
-    return false;
-  for (auto* side : {candidate_.get(), reference_.get()})
-    if (auto loaded = side->load(load_timeout_s); !loaded)
-      return end(loaded.error());
-  return true;
-}
-
-bool session::allocate() {
-  auto make = [&](std::optional<shared_memory>& to, const case_layout& layout,
-                  uint32_t cases) {
-    auto made = shared_memory::create(layout, cases);
+  if (!at_) {
+    auto made = timing_stand::open(tools(), pool_cases_);
     if (!made)
       return end(made.error());
-    to.emplace(std::move(*made));
-    return true;
-  };
-  // All cases but the first are addresses without memory.
-  return make(pool_, pool_layout_, pool_cases_)
-         && make(memory_, layout_, timed_process::reference_cases)
-         && make(results_, results_layout_, 1);
-}
-
-/// One state for all calls. A module draws its own from the same seed.
-bool session::draw_state() {
-  judge_case one;
-  one.seed = seeds_.next();
-  one.state = state_;
-  auto done = judge_.draw(what_, {&one, 1}, {memory_->fd(), &layout_});
-  return done || end(done.error());
-}
-
-/// Fills the pool with new inputs.
-bool session::draw() {
-  std::vector<judge_case> cases(pool_cases_);
-  for (uint32_t i = 0; i < pool_cases_; ++i) {
-    cases[i].seed = seeds_.next();
-    cases[i].which = i;
+    at_ = std::move(*made);
   }
-  if (auto done = judge_.draw(what_, cases, {pool_->fd(), &pool_layout_},
-                              {.state = false});
-      !done)
+  if (against_module_ && !at_->reference) {
+    auto made = timed_process::reference(from, what_, at_->state(),
+                                         at_->memory(), at_->results());
+    if (!made)
+      return end(made.error());
+    at_->reference = std::move(*made);
+    new_reference_ = true;
+  }
+  if (!against_module_) {
+    auto made = timed_process::candidate(from, *against, what_.args,
+                                         at_->memory(), limits);
+    if (!made)
+      return end(made.error());
+    other_ = std::move(*made);
+  }
+  reference_ = against_module_ ? at_->reference.get() : other_.get();
+  auto made = timed_process::candidate(from, code, what_.args, at_->memory(),
+                                       limits);
+  if (!made)
+    return end(made.error());
+  candidate_ = std::move(*made);
+  // The pool is filled before others have to wait for this.
+  if (auto done = at_->next_inputs(tools()); !done)
     return end(done.error());
-  drawn_ = pool_cases_;
-  return true;
+  return load();
 }
 
-void session::hand_over() {
-  for (size_t i = 0; i < pool_layout_.inputs.size(); ++i) {
-    auto first = pool_->input(which_, i), second = pool_->input(tail_, i);
-    auto element = size_of(what_.args.inputs[i].type);
-    auto count = first.size() / element;
-    auto head = which_ == tail_ ? count : count * split_ / splits;
-    auto at = static_cast<std::ptrdiff_t>(head * element);
-    std::copy(first.begin(), first.begin() + at, memory_->input(0, i).begin());
-    std::copy(second.begin() + at, second.end(), memory_->input(0, i).begin() + at);
-  }
-}
-
-/// Inputs that no call has seen: one from the pool, and when those are used up
-/// the beginning of one and the end of another, where that makes an input.
-bool session::choose_inputs() {
-  if (drawn_ == 0 && !(what_.can_splice && pool_cases_ > 1) && !draw())
-    return false;
-  if (drawn_ > 0) {
-    which_ = tail_ = pool_cases_ - drawn_;
-    --drawn_;
-    return true;
-  }
-  which_ = static_cast<uint32_t>(seeds_.next() % pool_cases_);
-  tail_ = static_cast<uint32_t>((which_ + 1 + seeds_.next() % (pool_cases_ - 1))
-                                % pool_cases_);
-  split_ = 1 + seeds_.next() % (splits - 1);
+bool session::load() {
+  if (auto done = candidate_->load(load_timeout_s); !done)
+    return end(done.error());
+  if (!against_module_ || new_reference_)
+    if (auto done = reference_->load(load_timeout_s); !done)
+      return end(done.error());
   return true;
 }
 
@@ -340,6 +261,7 @@ bool session::time_all(steady::time_point start) {
       return false;
   pairs_.clear();
   empty_.clear();
+  tried_ = 0;
   auto before = cpu_time(candidate_->pid());
   auto called_before = called_s_;
   while (!enough(start))
@@ -356,7 +278,7 @@ bool session::time_all(steady::time_point start) {
 
 bool session::enough(steady::time_point start) const {
   auto n = pairs_.size();
-  if (n >= most_pairs_)
+  if (n >= most_pairs_ || tried_ > most_pairs_ * (most_unsteady + 1))
     return true;
   if (n >= fewest_pairs && since(start) > budget_s)
     return true;
@@ -369,68 +291,73 @@ bool session::enough(steady::time_point start) const {
 bool session::one_pair() {
   if (stop_.stop_requested())
     return end(category::infra_worker, "stopped on request");
-  if (!choose_inputs())
-    return false;
-  timed_pair idle, busy;
+  if (auto done = at_->next_inputs(tools()); !done)
+    return end(done.error());
+  timed_pair busy, idle;
+  steady_ = true;
   auto reference_first = seeds_.next() % 2 == 0;
   for (int turn = 0; turn < 2; ++turn) {
     bool is_reference = (turn == 0) == reference_first;
     bool done = is_reference
-                  ? time_side(*reference_, idle.reference, busy.reference)
-                  : time_side(*candidate_, idle.candidate, busy.candidate);
+                  ? time_side(*reference_, busy.reference, idle.reference)
+                  : time_side(*candidate_, busy.candidate, idle.candidate);
     if (!done)
       return false;
   }
-  pairs_.push_back(busy);
-  empty_.push_back(idle);
+  ++tried_;
+  if (steady_ || tried_ > most_pairs_ * most_unsteady) {
+    pairs_.push_back(busy);
+    empty_.push_back(idle);
+  }
   return true;
 }
 
-bool session::time_side(timed_process& side, double& idle, double& busy) {
+bool session::time_side(timed_process& side, double& busy, double& idle) {
   auto limit = eval_.run_timeout_s;
   bool is_candidate = &side == candidate_.get();
-  hand_over();
-  if (is_candidate || !against_module_) {
-    memory_->poison(0);
-    // Filling may have gone past the caches; eager's results lie in them.
-    for (size_t i = 0; i < layout_.outputs.size(); ++i)
-      bring_near(memory_->output(0, i));
-  }
+  at_->hand_over();
+  if (is_candidate || !against_module_)
+    at_->poison();
   if (auto ready = side.prepare(limit); !ready)
     return end(ready.error());
-  auto nothing = side.empty(limit);
-  if (!nothing)
-    return end(nothing.error());
-  for (size_t i = 0; i < layout_.inputs.size(); ++i)
-    make_cold(memory_->input(0, i));
+  auto before = side.empty(limit);
+  if (!before)
+    return end(before.error());
+  at_->cool();
   auto time = side.call(limit);
   if (!time)
     return end(time.error());
-  idle = *nothing;
-  busy = *time;
-  if (is_candidate)
-    called_s_ += idle + busy;
   // At once: what is written later is not part of the call.
-  return !is_candidate || !against_module_ || check_result();
+  if (is_candidate && against_module_ && !check_result())
+    return false;
+  auto after = side.empty(limit);
+  if (!after)
+    return end(after.error());
+  busy = *time;
+  idle = (*before + *after) / 2;
+  steady_ = steady_ && std::abs(*before - *after) <= max_idle_change * busy;
+  if (is_candidate)
+    called_s_ += *before + *time + *after;
+  return true;
 }
 
 bool session::check_result() {
   uint64_t mark = 0;
-  for (size_t i = 0; i < layout_.outputs.size(); ++i) {
-    auto view = memory_->output(0, i);
+  for (size_t i = 0; i < what_.args.outputs.size(); ++i) {
+    auto view = at_->memory().output(0, i);
     mark = XXH3_64bits_withSeed(view.data(), view.size(), mark);
   }
   bool repeated = !given_.insert(mark).second;
   if (!repeated && seeds_.next() % compare_every != 0)
     return true;
   std::vector<bytes> got;
-  for (size_t i = 0; i < layout_.outputs.size(); ++i) {
-    auto view = memory_->output(0, i);
+  for (size_t i = 0; i < what_.args.outputs.size(); ++i) {
+    auto view = at_->memory().output(0, i);
     got.emplace_back(view.begin(), view.end());
   }
   auto limit = eval_.run_timeout_s + load_timeout_s;
   // The reference may have had its turn on these inputs, or have it still.
-  hand_over();
+  at_->hand_over();
   for (auto step : {reference_->prepare(limit), reference_->call(limit),
                     reference_->store(limit)})
     if (!step)
@@ -438,7 +365,7 @@ bool session::check_result() {
   for (size_t i = 0; i < got.size(); ++i) {
     const auto& spec = what_.args.outputs[i];
     auto found = swage::compare(
-      spec, got[i], results_->output(0, i),
+      spec, got[i], at_->results().output(0, i),
       tolerance_of(spec.type, eval_));
     if (!found.expected_finite || found.pass())
       continue;

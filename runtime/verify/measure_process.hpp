@@ -6,6 +6,7 @@
 #include "runtime/verify/judge_client.hpp"
 #include "runtime/verify/python_process.hpp"
 #include "runtime/verify/rejection.hpp"
+#include "runtime/verify/shared_memory.hpp"
 
 #include <tl/expected.hpp>
 
@@ -66,7 +67,7 @@ private:
 
   python_process& from_;
   control_channel channel_;
-  const signature& args_;
+  signature args_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
   bool is_reference_ = false;

@@ -30,15 +30,6 @@ bool is_time(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-template <class Member>
-std::vector<double> column(std::span<const timed_pair> pairs, Member which) {
-  std::vector<double> out;
-  out.reserve(pairs.size());
-  for (const auto& pair : pairs)
-    out.push_back(pair.*which);
-  return out;
-}
-
 } // namespace
 
 double median(std::vector<double> values) {
@@ -64,21 +55,18 @@ interval median_interval(std::vector<double> values, double confidence) {
 
 timing_summary summarise(std::span<const timed_pair> pairs,
                          std::span<const timed_pair> empty) {
-  auto nothing = [&](double timed_pair::*side) {
-    return empty.empty() ? 0.0 : median(column(empty, side));
-  };
-  auto idle_reference = nothing(&timed_pair::reference);
-  auto idle_candidate = nothing(&timed_pair::candidate);
   std::vector<double> ratios, reference, candidate;
-  for (const auto& pair : pairs) {
+  for (size_t i = 0; i < pairs.size(); ++i) {
     // One reading that is no time makes the whole measurement none.
-    if (!is_time(pair.reference) || !is_time(pair.candidate))
-      return {nan, {nan, nan}, nan, nan};
+    for (auto value : {pairs[i].reference, pairs[i].candidate,
+                       empty[i].reference, empty[i].candidate})
+      if (!is_time(value))
+        return {nan, {nan, nan}, nan, nan};
     auto own = [](double time, double idle) {
       return std::max(time - idle, timing_resolution_s);
     };
-    reference.push_back(own(pair.reference, idle_reference));
-    candidate.push_back(own(pair.candidate, idle_candidate));
+    reference.push_back(own(pairs[i].reference, empty[i].reference));
+    candidate.push_back(own(pairs[i].candidate, empty[i].candidate));
     ratios.push_back(reference.back() / candidate.back());
   }
   return {median(ratios), median_interval(ratios), median(reference),

@@ -36,8 +36,9 @@ struct timing_summary {
 /// process jitters by as much.
 inline constexpr double timing_resolution_s = 1e-6;
 
-/// Sums up pairs after subtracting the medians of empty calls from both sides;
-/// what is left counts as at least `timing_resolution_s`.
+/// Sums up pairs after subtracting from each what an empty call took on either
+/// side at its time; what is left counts as at least `timing_resolution_s`.
+/// @pre `empty` is as long as `pairs`.
 timing_summary summarise(std::span<const timed_pair> pairs,
                          std::span<const timed_pair> empty);
 

@@ -1,0 +1,166 @@
+#include "runtime/verify/measure_stand.hpp"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#else
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace swage {
+
+namespace {
+
+constexpr size_t cache_line = 64;
+constexpr uint64_t splits = 1 << 20;
+
+constexpr size_t max_stands = 3;
+constexpr uint64_t max_kept_bytes = uint64_t{64} << 20;
+
+void make_cold(std::span<const std::byte> memory) {
+#ifdef __SSE2__
+  for (size_t at = 0; at < memory.size(); at += cache_line)
+    _mm_clflush(memory.data() + at);
+  _mm_mfence();
+#else
+  // No instruction for it: write as much as the second-level cache holds.
+  auto size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  std::vector<unsigned char> other(size > 0 ? 2 * static_cast<size_t>(size)
+                                            : memory.size());
+  std::memset(other.data(), 1, other.size());
+  asm volatile("" : : "r"(other.data()) : "memory");
+#endif
+}
+
+void bring_near(std::span<const std::byte> memory) {
+  unsigned sum = 0;
+  for (size_t at = 0; at < memory.size(); at += cache_line)
+    sum += static_cast<unsigned>(memory[at]);
+  asm volatile("" : : "r"(sum));
+}
+
+result<void> make(std::optional<shared_memory>& to, const case_layout& layout,
+                  uint32_t cases) {
+  auto made = shared_memory::create(layout, cases);
+  if (!made)
+    return tl::unexpected{made.error()};
+  to.emplace(std::move(*made));
+  return {};
+}
+
+} // namespace
+
+timing_stand::timing_stand(const signature& args)
+  : args_{args}, layout_{lay_out(args)},
+    pool_layout_{lay_out({args.inputs, {}, {}})},
+    results_layout_{lay_out({{}, {}, args.outputs})} {
+}
+
+result<std::unique_ptr<timing_stand>>
+timing_stand::open(const draw_tools& tools, uint32_t pool_cases) {
+  std::unique_ptr<timing_stand> made{new timing_stand{tools.what.args}};
+  made->state_ = tools.seeds.next();
+  if (auto done = made->allocate(pool_cases); !done)
+    return tl::unexpected{done.error()};
+  if (auto done = made->draw_state(tools); !done)
+    return tl::unexpected{done.error()};
+  return made;
+}
+
+result<void> timing_stand::allocate(uint32_t pool_cases) {
+  if (auto done = make(pool_, pool_layout_, pool_cases); !done)
+    return done;
+  // All cases but the first are addresses without memory.
+  if (auto done = make(memory_, layout_, timed_process::reference_cases); !done)
+    return done;
+  return make(results_, results_layout_, 1);
+}
+
+/// One state for all calls. A module draws its own from the same seed.
+result<void> timing_stand::draw_state(const draw_tools& tools) {
+  judge_case one;
+  one.seed = tools.seeds.next();
+  one.state = state_;
+  return tools.judge.draw(tools.what, {&one, 1}, {memory_->fd(), &layout_});
+}
+
+result<void> timing_stand::fill(const draw_tools& tools) {
+  std::vector<judge_case> cases(pool_->cases());
+  for (uint32_t i = 0; i < pool_->cases(); ++i) {
+    cases[i].seed = tools.seeds.next();
+    cases[i].which = i;
+  }
+  auto done = tools.judge.draw(tools.what, cases, {pool_->fd(), &pool_layout_},
+                               {.state = false});
+  if (done)
+    unused_ = pool_->cases();
+  return done;
+}
+
+result<void> timing_stand::next_inputs(const draw_tools& tools) {
+  auto count = pool_->cases();
+  bool drawn_before = split_ > 0;
+  bool splice = tools.what.can_splice && count > 1 && drawn_before;
+  if (unused_ == 0 && !splice)
+    if (auto done = fill(tools); !done)
+      return done;
+  if (unused_ > 0) {
+    head_ = tail_ = count - unused_;
+    split_ = splits;
+    --unused_;
+    return {};
+  }
+  auto apart = 1 + tools.seeds.next() % (count - 1);
+  head_ = static_cast<uint32_t>(tools.seeds.next() % count);
+  tail_ = static_cast<uint32_t>((head_ + apart) % count);
+  split_ = 1 + tools.seeds.next() % (splits - 1);
+  return {};
+}
+
+void timing_stand::hand_over() {
+  for (size_t i = 0; i < args_.inputs.size(); ++i) {
+    auto first = pool_->input(head_, i), second = pool_->input(tail_, i);
+    auto to = memory_->input(0, i);
+    auto element = size_of(args_.inputs[i].type);
+    auto head = first.size() / element * split_ / splits * element;
+    std::ranges::copy(first.first(head), to.begin());
+    std::ranges::copy(second.subspan(head), to.subspan(head).begin());
+  }
+}
+
+void timing_stand::poison() {
+  memory_->poison(0);
+  // Filling may have gone past the caches.
+  for (size_t i = 0; i < args_.outputs.size(); ++i)
+    bring_near(memory_->output(0, i));
+}
+
+void timing_stand::cool() {
+  for (size_t i = 0; i < args_.inputs.size(); ++i)
+    make_cold(memory_->input(0, i));
+}
+
+std::unique_ptr<timing_stand> stand_rack::take(const std::string& key) {
+  for (auto i = stands_.begin(); i != stands_.end(); ++i)
+    if (i->key == key) {
+      auto found = std::move(i->stand);
+      stands_.erase(i);
+      return found;
+    }
+  return nullptr;
+}
+
+void stand_rack::keep(const std::string& key,
+                      std::unique_ptr<timing_stand> used) {
+  if (used->bytes() > max_kept_bytes)
+    return;
+  stands_.push_front({key, std::move(used)});
+  if (stands_.size() > max_stands)
+    stands_.pop_back();
+}
+
+} // namespace swage

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "runtime/error.hpp"
+#include "runtime/verify/engine_seeds.hpp"
+#include "runtime/verify/judge_client.hpp"
+#include "runtime/verify/measure_process.hpp"
+#include "runtime/verify/shared_memory.hpp"
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace swage {
+
+/// Who draws what, for as long as one measurement takes.
+struct draw_tools {
+  const judged_task& what;
+  judge_client& judge;
+  secret_seeds& seeds;
+};
+
+/// What the measurements of one task share: the reference's process, which is
+/// dear to start, and memory. Both sides read the same inputs, and of two
+/// artifacts both write the same outputs: pages differ in speed, by how the
+/// host keeps them.
+class timing_stand {
+public:
+  /// Memory with a state in place, for `tools.what`; inputs are drawn
+  /// `pool_cases` at a time. No reference yet.
+  static result<std::unique_ptr<timing_stand>> open(const draw_tools& tools,
+                                                    uint32_t pool_cases);
+
+  /// Chooses inputs that no call has seen: drawn ones, or when those are used
+  /// up the beginning of one and the end of another, where that makes an input.
+  result<void> next_inputs(const draw_tools& tools);
+
+  /// Copies them to where a call reads them. Before that they are in memory
+  /// that no timed process sees, so that a candidate cannot work ahead.
+  void hand_over();
+
+  /// Poisons the outputs, and leaves them in the caches as eager's own are.
+  void poison();
+
+  /// Takes the inputs out of every cache, and only them: whoever empties the
+  /// whole cache times how eager's interpreter gets it back.
+  void cool();
+
+  shared_memory& memory() { return *memory_; }
+  shared_memory& results() { return *results_; }
+  uint64_t state() const { return state_; }
+  uint64_t bytes() const { return memory_->bytes() + pool_->bytes(); }
+
+  std::unique_ptr<timed_process> reference;
+
+private:
+  explicit timing_stand(const signature& args);
+
+  result<void> allocate(uint32_t pool_cases);
+  result<void> draw_state(const draw_tools& tools);
+  result<void> fill(const draw_tools& tools);
+
+  signature args_;
+  case_layout layout_, pool_layout_, results_layout_;
+  uint64_t state_ = 0; ///< Seed of the state, for as long as the stand stands.
+  std::optional<shared_memory> pool_, memory_;
+  std::optional<shared_memory> results_; ///< The reference's own.
+  uint32_t unused_ = 0; ///< Inputs in the pool that no call has seen.
+  uint32_t head_ = 0;   ///< The present inputs: the beginning of one,
+  uint32_t tail_ = 0;   ///< the end of another,
+  uint64_t split_ = 0;  ///< from here on, in parts of a fixed number.
+};
+
+/// The stands of the tasks that were measured last.
+class stand_rack {
+public:
+  /// Takes a task's stand out, if there is one.
+  std::unique_ptr<timing_stand> take(const std::string& key);
+
+  /// Puts it back for the next candidate; a large one is not kept.
+  void keep(const std::string& key, std::unique_ptr<timing_stand> used);
+
+  void clear() { stands_.clear(); }
+
+private:
+  struct entry {
+    std::string key;
+    std::unique_ptr<timing_stand> stand;
+  };
+
+  std::list<entry> stands_; ///< Used last first.
+};
+
+} // namespace swage
