@@ -94,6 +94,8 @@ void node_state::join() {
 }
 
 void node_state::on_joined(join_reply& reply) {
+  if (reply.ending)
+    return leave();
   if (!reply.admitted)
     return give_up(2, "the head refused this node: "
                                      + reply.reason);

@@ -167,8 +167,9 @@ using slot_actor = caf::typed_actor<
 using verifier_actor = caf::typed_actor<
   // Judges one candidate; costs a credit.
   caf::result<verify_reply>(verify_atom, verify_request),
-  // How many requests this owner may send beside the `have` that it knows of.
-  caf::result<uint32_t>(credit_atom, owner, uint32_t have),
+  // How many requests, `want` at most, this owner may send beside the `have`
+  // that it knows of. Both zero: it gives its credits back.
+  caf::result<uint32_t>(credit_atom, owner, uint32_t have, uint32_t want),
   // Abandons a request: it is answered with `cancelled`.
   caf::result<void>(cancel_atom, owner, uint64_t id),
   // Refuses new requests and abandons the others after `deadline_s`.

@@ -9,7 +9,8 @@ namespace swage {
 namespace {
 
 constexpr double retry_s = 0.25;  ///< After a lost or refused message.
-constexpr double credit_s = 0.5;  ///< Between two looks at the credits.
+constexpr double credit_s = 0.5;  ///< Between two looks at the credits,
+constexpr double hurry_s = 0.1;   ///< where some candidate waits for one.
 
 rollout_limits limits_of(const config& settings) {
   rollout_limits out;
@@ -69,7 +70,7 @@ void rollout_state::wire(rollout_wiring wiring) {
     if (!pools_.contains(number))
       apply(core_.on_pool_down(number));
   want_weights();
-  ask_credit();
+  watch_credit();
   sync();
 }
 
@@ -117,6 +118,7 @@ void rollout_state::step() {
   }
   if (!done.empty()) {
     apply(core_.on_generated(std::move(done), now()));
+    ask_credit();
     want_weights();
   }
   want_step();
@@ -209,24 +211,41 @@ void rollout_state::submit(submission one) {
     std::move(one.sample));
 }
 
-void rollout_state::ask_credit() {
+void rollout_state::watch_credit() {
   if (std::exchange(crediting_, true))
     return;
+  ask_credit();
+  after(self_, core_.queued() > 0 ? hurry_s : credit_s, [this] {
+    crediting_ = false;
+    watch_credit();
+  });
+}
+
+void rollout_state::ask_credit() {
+  const auto queued = static_cast<uint32_t>(core_.queued());
   for (auto& [number, pool] : pools_) {
-    if (core_.unused_credit(number) > 0)
+    const auto unused = core_.unused_credit(number);
+    if (queued == 0 && (unused > 0 || hungry_.erase(number) > 0)) {
+      // What lies here, or is kept for us, is missing for another rollout.
+      core_.give_back_credit(number);
+      box_.ask(
+        pool, timeout(), [](uint32_t) {}, [](error) {}, credit_atom_v,
+        parts_.who, 0u, 0u);
+    }
+    if (queued == 0 || unused > 0 || !asking_.insert(number).second)
       continue;
     box_.ask(
       pool, timeout(),
       [this, number = number](uint32_t granted) {
+        asking_.erase(number);
+        if (granted == 0)
+          hungry_.insert(number);
         apply(core_.on_credit(number, granted));
       },
-      [](error) {}, // Asked again below.
-      credit_atom_v, parts_.who, uint32_t{0});
+      // Asked again soon.
+      [this, number = number](error) { asking_.erase(number); },
+      credit_atom_v, parts_.who, 0u, queued);
   }
-  after(self_, credit_s, [this] {
-    crediting_ = false;
-    ask_credit();
-  });
 }
 
 void rollout_state::want_weights() {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace swage {
@@ -59,6 +60,7 @@ private:
   void apply(rollout_effects effects);
   void verify(verify_order order);
   void submit(submission one);
+  void watch_credit();
   void ask_credit();
 
   void want_weights();
@@ -84,6 +86,8 @@ private:
   bool syncing_ = false;
   bool stepping_ = false;
   bool crediting_ = false;
+  std::set<uint32_t> asking_; ///< Pools whose answer to `credit` is due.
+  std::set<uint32_t> hungry_; ///< Pools that had none the last time.
   std::optional<caf::typed_response_promise<void>> draining_;
 };
 

@@ -49,17 +49,18 @@ verifier_actor::behavior_type verifier_state::make_behavior() {
     [this](verify_atom, verify_request& request) {
       return verify(std::move(request));
     },
-    [this](credit_atom, const owner& asker, uint32_t have) {
-      return credit(asker, have);
+    [this](credit_atom, const owner& asker, uint32_t have, uint32_t want) {
+      return credit(asker, have, want);
     },
     [this](cancel_atom, const owner& asker, uint64_t id) { cancel(asker, id); },
     [this](drain_atom, double deadline_s) { drain(deadline_s); },
   };
 }
 
-uint32_t verifier_state::credit(const owner& asker, uint32_t have) {
+uint32_t verifier_state::credit(const owner& asker, uint32_t have,
+                                uint32_t want) {
   watch_sender(asker);
-  return draining_ ? 0 : core_.on_credit(asker, have);
+  return draining_ ? 0 : core_.on_credit(asker, have, want);
 }
 
 void verifier_state::watch_sender(const owner& asker) {

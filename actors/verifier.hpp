@@ -52,7 +52,7 @@ private:
   using promise = caf::typed_response_promise<verify_reply>;
 
   caf::result<verify_reply> verify(verify_request request);
-  uint32_t credit(const owner& asker, uint32_t have);
+  uint32_t credit(const owner& asker, uint32_t have, uint32_t want);
   /// What a dead asker holds would be missing for ever.
   void watch_sender(const owner& asker);
   void cancel(const owner& asker, uint64_t id);

@@ -42,8 +42,6 @@ std::string membership::objection(const node_info& node) const {
       && i->second.info.who.incarnation > node.who.incarnation)
     return fmt::format("a newer process of node \"{}\" is in the run",
                        node.who.name);
-  if (draining())
-    return "the run is ending";
   return {};
 }
 
@@ -53,6 +51,10 @@ membership::on_join(const node_info& node, double now) {
   membership_effects out;
   reply.reason = objection(node);
   reply.config = terms_.config_text;
+  // The head has what must be drained, however early the end came.
+  reply.ending = reply.reason.empty() && draining() && node.who != terms_.head;
+  if (reply.ending)
+    return {std::move(reply), std::move(out)};
   if (!reply.reason.empty()) {
     out.lines.push_back(fmt::format("node {} was refused: {}", node.who.name,
                                     reply.reason));

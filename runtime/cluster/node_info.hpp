@@ -34,6 +34,7 @@ struct cluster_map {
 
 struct join_reply {
   bool admitted = false;
+  bool ending = false; ///< Not admitted, because the run ends: no failure.
   std::string reason; ///< Why not, and what to do.
   std::string config; ///< The head's resolved configuration, as TOML.
   cluster_map where;
@@ -95,7 +96,8 @@ bool inspect(Inspector& f, cluster_map& x) {
 template <class Inspector>
 bool inspect(Inspector& f, join_reply& x) {
   return f.object(x).fields(
-    f.field("admitted", x.admitted), f.field("reason", x.reason),
+    f.field("admitted", x.admitted), f.field("ending", x.ending),
+    f.field("reason", x.reason),
     f.field("config", x.config), f.field("where", x.where));
 }
 

@@ -191,6 +191,14 @@ uint32_t rollout_core::unused_credit(uint32_t pool) const {
   return it == credit_.end() ? 0 : it->second;
 }
 
+void rollout_core::give_back_credit(uint32_t pool) {
+  credit_[pool] = 0;
+}
+
+size_t rollout_core::queued() const {
+  return count(phase::queued);
+}
+
 size_t rollout_core::decoding() const {
   return count(phase::decoding);
 }

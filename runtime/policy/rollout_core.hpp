@@ -108,6 +108,10 @@ public:
   std::optional<weights_wish> wanted_weights() const;
 
   uint32_t unused_credit(uint32_t pool) const;
+  /// The pool has them again.
+  void give_back_credit(uint32_t pool);
+  /// Candidates that wait for a credit.
+  size_t queued() const;
   size_t decoding() const;
   size_t judging() const;
   size_t submitting() const;

@@ -10,14 +10,30 @@ pool_core::pool_core(uint32_t slots)
   // nop
 }
 
-uint32_t pool_core::on_credit(const owner& asker, uint32_t have) {
+uint32_t pool_core::on_credit(const owner& asker, uint32_t have,
+                              uint32_t want) {
   unused_[asker] = have;
   const auto capacity = 2 * slots();
   const auto mine = held_by(asker);
-  const auto total = outstanding();
-  if (mine >= share() || total >= capacity)
+  const auto place = std::find(hungry_.begin(), hungry_.end(), asker);
+  if (want == 0) {
+    if (place != hungry_.end())
+      hungry_.erase(place);
+    if (mine == 0)
+      unused_.erase(asker); // Shares are for those who have work.
     return 0;
-  const auto granted = std::min(share() - mine, capacity - total);
+  }
+  // One credit is kept for each of those who wait before this one.
+  const auto taken
+    = outstanding() + static_cast<uint32_t>(place - hungry_.begin());
+  if (mine >= share() || taken >= capacity) {
+    if (mine == 0 && place == hungry_.end())
+      hungry_.push_back(asker);
+    return 0;
+  }
+  if (place != hungry_.end())
+    hungry_.erase(place);
+  const auto granted = std::min({want, share() - mine, capacity - taken});
   unused_[asker] += granted;
   return granted;
 }
@@ -38,7 +54,7 @@ pool_effects pool_core::on_done(uint32_t slot, verdict outcome) {
     abandoned_[slot] = false;
     if (wanted) {
       verify_reply reply{request->id, std::move(outcome), 0};
-      if (held_by(request->from) < share()) {
+      if (may_return_to(request->from)) {
         reply.credit = 1;
         ++unused_[request->from];
       }
@@ -66,6 +82,7 @@ pool_effects pool_core::on_cancel(const owner& asker, uint64_t id) {
 pool_effects pool_core::on_owner_down(const owner& gone) {
   std::erase_if(queue_, [&](auto& request) { return request.from == gone; });
   unused_.erase(gone);
+  std::erase(hungry_, gone);
   pool_effects out;
   for (uint32_t slot = 0; slot < slots(); ++slot)
     if (running_[slot] && running_[slot]->from == gone && !abandoned_[slot]) {
@@ -90,6 +107,12 @@ uint32_t pool_core::outstanding() const {
   for (auto& [asker, unused] : unused_)
     n += unused;
   return n;
+}
+
+/// Whoever has none at all comes first.
+bool pool_core::may_return_to(const owner& asker) const {
+  return held_by(asker) < share()
+         && outstanding() + hungry_.size() < 2 * slots();
 }
 
 uint32_t pool_core::held_by(const owner& asker) const {

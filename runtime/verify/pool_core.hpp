@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -34,13 +35,17 @@ struct pool_effects {
 /// it, and no queue grows without bound.
 ///
 /// Credits are level-triggered: each `on_credit` names what its asker still
-/// holds, so that a lost answer costs nothing.
+/// holds, so that a lost answer costs nothing. A credit that lies with an idle
+/// asker is missing for the others, so it gives no more than is wanted, and an
+/// asker that has nothing to send gives back what it has (`have` and `want` 0).
 class pool_core {
 public:
   explicit pool_core(uint32_t slots);
 
-  /// How many credits `asker` gets beside the `have` that it holds unused.
-  uint32_t on_credit(const owner& asker, uint32_t have);
+  /// How many credits, `want` at most, `asker` gets beside the `have` that it
+  /// holds unused.
+  uint32_t on_credit(const owner& asker, uint32_t have,
+                     uint32_t want = std::numeric_limits<uint32_t>::max());
 
   pool_effects on_verify(verify_request request);
   pool_effects on_done(uint32_t slot, verdict outcome);
@@ -58,6 +63,7 @@ public:
 private:
   uint32_t share() const;
   uint32_t outstanding() const;
+  bool may_return_to(const owner& asker) const;
   uint32_t held_by(const owner& asker) const;
   pool_effects fill();
 
@@ -65,6 +71,8 @@ private:
   std::vector<bool> abandoned_;
   std::deque<verify_request> queue_;
   std::map<owner, uint32_t> unused_; ///< Credits that owners hold.
+  /// They want credits and have none at all; who asked first comes first.
+  std::deque<owner> hungry_;
 };
 
 } // namespace swage

@@ -29,7 +29,9 @@ struct slow_state {
         promises.push_back(self->make_response_promise<verify_reply>());
         return promises.back();
       },
-      [](credit_atom, const owner&, uint32_t have) { return have + 1; },
+      [](credit_atom, const owner&, uint32_t have, uint32_t) {
+        return have + 1;
+      },
       [](cancel_atom, const owner&, uint64_t) {},
       [](drain_atom, double) {},
     };
@@ -58,7 +60,7 @@ struct asker_state {
       mail.ask(
         pool, 10, [this](uint32_t n) { log->push_back(std::to_string(n)); },
         [this](const error& e) { log->push_back(to_string(e.code)); },
-        credit_atom_v, owner{}, uint32_t{6});
+        credit_atom_v, owner{}, 6u, 9u);
       return verdict{};
     }};
   }

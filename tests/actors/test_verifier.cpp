@@ -62,7 +62,7 @@ struct asker_state {
   slot_actor::behavior_type make_behavior() {
     return {[this](verify_atom, const slot_job& job) {
       auto lost = [](const error&) {};
-      box_.ask(pool_, 1000, [](uint32_t) {}, lost, credit_atom_v, who_, 0u);
+      box_.ask(pool_, 1000, [](uint32_t) {}, lost, credit_atom_v, who_, 0u, 9u);
       box_.ask(pool_, 1000, [](verify_reply&) {}, lost, verify_atom_v,
                job.request);
       return verdict{};
@@ -104,7 +104,8 @@ struct fixture {
 TEST_CASE("a verdict comes back with a credit", "[actors][verifier]") {
   fixture f;
   auto pool = f.start(f.real());
-  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, owner{"n", 1, 0}, 0u) == 2);
+  const owner who{"n", 1, 0};
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, who, 0u, 9u) == 2);
   auto reply = f.sim.ask<verify_reply>(pool, verify_atom_v, ask(7));
   CHECK(reply.id == 7);
   CHECK(reply.outcome.ok());
@@ -154,12 +155,12 @@ TEST_CASE("the credits of a dead rollout are given to others",
   auto asker = f.sim.sys.spawn<actor_of<asker_state>>(pool, dead);
   f.sim.ask<verdict>(asker, verify_atom_v, slot_job{ask(1), {}});
   REQUIRE(f.held.size() == 1);
-  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, dead, 1u) == 0);
-  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 0);
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, dead, 1u, 9u) == 0);
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u, 9u) == 0);
   f.sim.kill(asker);
   CHECK(f.stops[0].stop_requested());
   f.sim.advance(6);
-  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u) == 2);
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, next, 0u, 9u) == 2);
 }
 
 TEST_CASE("a cancelled candidate is abandoned and answered",
@@ -182,7 +183,8 @@ TEST_CASE("a draining pool takes nothing more", "[actors][verifier]") {
   fixture f;
   auto pool = f.start(f.real());
   f.sim.tell(pool, drain_atom_v, 5.0);
-  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, owner{"n", 1, 0}, 0u) == 0);
+  const owner who{"n", 1, 0};
+  CHECK(f.sim.ask<uint32_t>(pool, credit_atom_v, who, 0u, 9u) == 0);
   CHECK(f.sim.refused<verify_reply>(pool, verify_atom_v, ask(1)).code
         == ec::cancelled);
 }

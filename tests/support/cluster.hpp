@@ -100,7 +100,7 @@ struct probe_pool_state {
       [](verify_atom, const verify_request& x) {
         return verify_reply{x.id, {}, 0};
       },
-      [](credit_atom, const owner&, uint32_t) { return 0u; },
+      [](credit_atom, const owner&, uint32_t, uint32_t) { return 0u; },
       [](cancel_atom, const owner&, uint64_t) {},
       [](drain_atom, double) {},
     };

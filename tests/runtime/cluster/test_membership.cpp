@@ -167,5 +167,15 @@ TEST_CASE("all drain before anyone leaves, the head last",
     CHECK_FALSE(f.beat("head", 32, true).leave);
     CHECK(f.beat("head", 37, true).leave);
   }
-  CHECK_FALSE(f.core.on_join(make_node("b"), 10).first.admitted);
+  auto late = f.core.on_join(make_node("b"), 10).first;
+  CHECK_FALSE(late.admitted);
+  CHECK(late.ending);
+}
+
+TEST_CASE("the head may join a run that is ending", "[cluster][membership]") {
+  fixture f;
+  f.core.drain(0);
+  CHECK(f.core.on_join(make_node("head"), 0).first.admitted);
+  CHECK(f.beat("head", 1).draining);
+  CHECK(f.beat("head", 2, true).leave);
 }

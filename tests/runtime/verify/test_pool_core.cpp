@@ -36,6 +36,44 @@ TEST_CASE("two credits a slot and no more", "[verify][pool]") {
   CHECK(pool.on_credit(who(1), 0) == 0); // All are out; shares come back later.
 }
 
+TEST_CASE("no more credits than are wanted", "[verify][pool]") {
+  pool_core pool{2};
+  CHECK(pool.on_credit(who(0), 0, 1) == 1);
+  CHECK(pool.on_credit(who(1), 0, 5) == 2);
+  CHECK(pool.on_credit(who(1), 2, 5) == 0); // Its share of four.
+}
+
+TEST_CASE("an idle owner's credits go to others", "[verify][pool]") {
+  pool_core pool{1};
+  CHECK(pool.on_credit(who(0), 0) == 2);
+  CHECK(pool.on_credit(who(1), 0) == 0);
+  CHECK(pool.on_credit(who(0), 0, 0) == 0);
+  CHECK(pool.on_credit(who(1), 0) == 2);
+}
+
+TEST_CASE("with more owners than credits none starves", "[verify][pool]") {
+  pool_core pool{1};
+  std::map<uint32_t, uint32_t> held, served;
+  uint64_t id = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (uint32_t actor = 0; actor < 5; ++actor) {
+      if (held[actor] == 0)
+        held[actor] += pool.on_credit(who(actor), 0, 9);
+      if (held[actor] == 0)
+        continue;
+      --held[actor];
+      pool.on_verify(ask(actor, ++id));
+    }
+    auto out = pool.on_done(0, good());
+    for (auto& answer : out.answer) {
+      ++served[answer.to.actor];
+      held[answer.to.actor] += answer.reply.credit;
+    }
+  }
+  for (uint32_t actor = 0; actor < 5; ++actor)
+    CHECK(served[actor] >= 5);
+}
+
 TEST_CASE("a lost credit answer costs nothing", "[verify][pool]") {
   pool_core pool{2};
   CHECK(pool.on_credit(who(0), 0) == 4);
@@ -112,7 +150,7 @@ TEST_CASE("credits never exceed twice the slots", "[verify][pool]") {
     for (auto move : moves) {
       const uint32_t actor = move % 3;
       if (move % 2 == 0) {
-        held[actor] += pool.on_credit(who(actor), held[actor]);
+        held[actor] += pool.on_credit(who(actor), held[actor], move / 32);
       } else if (held[actor] > 0) {
         --held[actor];
         asked.insert(++id);

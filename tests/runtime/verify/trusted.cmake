@@ -18,3 +18,6 @@ swage_add_test(verify_kernelbench SOURCES test_kernelbench.cpp
 foreach(name IN ITEMS engine corpus kernelbench)
   add_dependencies(test_verify_${name} swage-worker swage_sandbox)
 endforeach()
+
+swage_add_test(verify_pool SOURCES test_pool_core.cpp
+               LINK swage::verify rapidcheck)
