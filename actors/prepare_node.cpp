@@ -104,6 +104,11 @@ result<node_materials> prepare_node(const config& settings,
   if (!me)
     return tl::unexpected(me.error());
   out.me = std::move(*me);
+  if (out.me.actors.learner > 1)
+    return fail(ec::unsupported,
+                fmt::format("actors.learner = {}: data-parallel learners are "
+                            "not built; set it to 1",
+                            out.me.actors.learner));
   out.head = settings.cluster.nodes.empty()
              || out.me.name == settings.cluster.head;
   if (out.head)

@@ -110,6 +110,14 @@ TEST_CASE("an existing run is not overwritten", "[tools][cli]") {
   CHECK(swage::test::content(folder.path("run/run.db")) == "something");
 }
 
+TEST_CASE("more than one learner is refused by name", "[tools][cli]") {
+  scratch folder;
+  auto told = run({"train", "configs/quickstart.toml", "--out",
+                   folder.path("run"), "--set", "actors.learner=2"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("actors.learner = 2"));
+}
+
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
   scratch folder;
   std::string policy = "[policy]\npath = \"configs\"\n";
