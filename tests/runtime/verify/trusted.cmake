@@ -16,7 +16,7 @@ swage_add_test(verify_kernelbench SOURCES test_kernelbench.cpp
                LINK swage::verify swage::task nlohmann_json::nlohmann_json
                TIMEOUT 600)
 foreach(name IN ITEMS engine corpus kernelbench)
-  add_dependencies(test_verify_${name} swage-worker swage_sandbox)
+  add_dependencies(test_verify_${name} swage-worker)
 endforeach()
 
 swage_add_test(verify_pool SOURCES test_pool_core.cpp
