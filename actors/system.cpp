@@ -87,6 +87,9 @@ void request_drain(const spawned_node& spawned, const config& settings) {
 int run_prepared(node_materials& made, std::stop_token stop) {
   caf::actor_system_config host;
   configure(host, made.settings);
+  // Workers that steal poll for something to steal, which costs a tenth of a
+  // core; these sleep until there is work.
+  host.set("caf.scheduler.policy", "sharing");
   caf::actor_system sys{host};
   if (auto good = check(sys, made.settings); !good)
     return report(good.error());
