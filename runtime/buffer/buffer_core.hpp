@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -133,7 +134,7 @@ private:
   // core_stage.cpp
   uint32_t stage_index() const;
   const stage_plan* stage() const;
-  const std::vector<task>& tasks_of(const stage_plan& row) const;
+  std::span<const task> tasks_of(const stage_plan& row) const;
   uint64_t stage_batches(uint32_t index) const;
   bool stage_done() const;
   void advance(double now);

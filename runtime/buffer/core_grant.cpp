@@ -127,7 +127,7 @@ std::optional<uint64_t> buffer_core::draw() {
     }
   }
   auto position = book_.tally(index).drawn;
-  auto& tasks = tasks_of(row);
+  auto tasks = tasks_of(row);
   auto at = row.source == item_source::training_drawn ? drawn_->at(position)
                                                       : position;
   item_row next;

@@ -20,15 +20,17 @@ bool buffer_core::over() const {
   return stage_index() >= plan_.size();
 }
 
-const std::vector<task>& buffer_core::tasks_of(const stage_plan& row) const {
+std::span<const task> buffer_core::tasks_of(const stage_plan& row) const {
   switch (row.source) {
   case item_source::held_out:
     return tasks_.held_out;
   case item_source::validation:
     return tasks_.validation;
   default:
-    return tasks_.train;
+    break;
   }
+  std::span<const task> all = tasks_.train;
+  return row.limit > 0 && row.limit < all.size() ? all.first(row.limit) : all;
 }
 
 uint64_t buffer_core::stage_batches(uint32_t index) const {

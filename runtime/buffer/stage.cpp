@@ -17,6 +17,7 @@ sampling training_sampling(const config& from) {
 stage_plan collecting(const config& from, bool synthesised) {
   stage_plan row;
   row.source = item_source::training_pass;
+  row.limit = synthesised ? from.tasks.taught : 0;
   row.items = synthesised ? item_kind::example : item_kind::task;
   row.rule = synthesised ? weights_rule::none : weights_rule::at_least;
   row.admission = admission_rule::concurrency;

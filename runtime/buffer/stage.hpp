@@ -34,6 +34,7 @@ struct stage_plan {
   std::string name; ///< As in `run.stages`.
   stage_kind kind = stage_kind::rl_single;
   item_source source = item_source::training_drawn;
+  uint64_t limit = 0; ///< Tasks of the source, the first ones; 0: all.
   item_kind items = item_kind::task;
   weights_rule rule = weights_rule::at_least;
   admission_rule admission = admission_rule::staleness;

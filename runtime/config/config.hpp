@@ -28,6 +28,7 @@ struct policy_config {
 struct tasks_config {
   std::string suite = "generated"; ///< Or a folder / JSON-lines file.
   uint32_t train = 1000;
+  uint32_t taught = 0; ///< Of the training tasks, the first; 0: all.
   uint32_t validation = 48;
   uint32_t held_out = 64;
   std::vector<double> level_weights = {0.5, 0.4, 0.1};

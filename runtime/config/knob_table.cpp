@@ -71,6 +71,12 @@ const std::vector<knob> tasks_rows = {
    "modules.",
    fixed},
   {KNOB(tasks, train), count, {}, "Generated tasks to train on.", fixed},
+  {KNOB(tasks, taught),
+   {0, 1e6},
+   {},
+   "Tasks to teach, the first of train; 0: all. Reinforcement learning "
+   "draws from all.",
+   fixed},
   {KNOB(tasks, validation),
    count_or_none,
    {},

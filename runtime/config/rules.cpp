@@ -143,6 +143,11 @@ constexpr std::array rules = {
                 || c.verifier.target == "cuda-host";
        },
        "function form is for the targets cpu and cuda-host"},
+  rule{"tasks.taught", "tasks.train",
+       [](const config& c) {
+         return c.tasks.suite != "generated" || c.tasks.taught <= c.tasks.train;
+       },
+       "what is taught are training tasks, so taught is at most train"},
   rule{"tasks.train", "tasks.level_weights",
        [](const config& c) {
          auto& weights = c.tasks.level_weights;

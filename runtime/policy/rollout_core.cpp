@@ -1,5 +1,7 @@
 #include "runtime/policy/rollout_core.hpp"
 
+#include "runtime/buffer/seeded.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +14,7 @@ constexpr double success = 1;
 verdict no_solution() {
   verdict out;
   out.kind = category::compile_no_code;
-  out.detail = "there is no synthesised solution of this index";
+  out.detail = "no solution of this task can be synthesised";
   return out;
 }
 
@@ -231,8 +233,12 @@ void rollout_core::start_example(key id, sample& one) {
   auto solutions = tools_.solutions(one.from->what);
   turn first;
   first.prompt = tools_.first_prompt(*one.from);
-  if (one.what.index < solutions.size()) {
-    first.text = solutions[one.what.index];
+  if (!solutions.empty()) {
+    // In an order of the run's own. A task with fewer solutions than asked for
+    // repeats them; what is repeated is taught once.
+    const auto order = shuffled(mix({one.from->how.seed, one.what.item}),
+                                static_cast<uint32_t>(solutions.size()));
+    first.text = solutions[order[one.what.index % order.size()]];
     first.response = tools_.encode_response(first.text);
   }
   one.what.turns.push_back(std::move(first));

@@ -73,6 +73,18 @@ TEST_CASE("teaching asks for every solution of every task", "[buffer][stage]") {
   CHECK(b.core->progress(0).name == "sft");
 }
 
+TEST_CASE("teaching ends after the tasks to be taught", "[buffer][stage]") {
+  auto how = small_config({"teach", "rft"});
+  how.tasks.taught = 3;
+  auto plan = make_plan(how);
+  REQUIRE(plan);
+  CHECK(plan->at(0).limit == 3);
+  CHECK(plan->at(1).limit == 0);
+  bench b(how);
+  CHECK(b.core->progress(0).total == 3);
+  CHECK(b.take(9).size() == 3);
+}
+
 TEST_CASE("supervised batches run through what was collected",
           "[buffer][stage]") {
   bench b(small_config({"teach", "sft", "eval"}));

@@ -77,6 +77,7 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"cluster.tls_key=k"}, "cluster.tls_certificate", "cluster.tls_key"},
     row{{"cluster.tls_ca=k"}, "cluster.tls_ca", "cluster.tls_certificate"},
     row{{"verifier.target=cuda"}, "verifier.form", "verifier.target"},
+    row{{"tasks.taught=1001"}, "tasks.taught", "tasks.train"},
     row{{"tasks.level_weights=0,0"}, "tasks.train", "tasks.level_weights"});
   CAPTURE(overrides);
   auto loaded = parse_config("", "x.toml", overrides);

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <numeric>
+#include <set>
+#include <string>
 
 using namespace swage;
 
@@ -234,12 +236,25 @@ TEST_CASE("synthesised examples skip the policy", "[policy][rollout]") {
   auto out = f.core.on_sync(
     grants({make_grant(1, {0, 1, 2}, weights_rule::none)}), 0);
   CHECK(out.generate.empty());
-  REQUIRE(out.submit.size() == 1); // The third solution does not exist.
-  CHECK(out.submit[0].sample.index == 2);
   out = f.core.on_credit(0, 5);
-  REQUIRE(out.verify.size() == 2);
-  CHECK(out.verify[0].request.response == "direct");
-  CHECK(out.verify[1].request.response == "fused");
+  REQUIRE(out.verify.size() == 3);
+  auto text = [&](size_t i) { return out.verify[i].request.response; };
+  CHECK(text(0) != text(1));
+  CHECK(text(2) == text(0)); // There is no third solution.
+}
+
+TEST_CASE("the run's seed orders a task's solutions", "[policy][rollout]") {
+  std::set<std::string> first;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    fixture f;
+    auto work = make_grant(1, {0}, weights_rule::none);
+    work.how.seed = seed;
+    f.core.on_credit(0, 1);
+    auto out = f.core.on_sync(grants({work}), 0);
+    REQUIRE(out.verify.size() == 1);
+    first.insert(out.verify[0].request.response);
+  }
+  CHECK(first == std::set<std::string>{"direct", "fused"});
 }
 
 TEST_CASE("a lost submission is sent again until answered",
