@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 namespace swage {
 
@@ -27,6 +28,13 @@ uint64_t hash(const std::string& text, uint64_t seed) {
   h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9;
   h = (h ^ (h >> 27)) * 0x94d049bb133111eb;
   return h ^ (h >> 31);
+}
+
+std::string operator_names() {
+  std::string out;
+  for (auto& row : operators())
+    out += (out.empty() ? "" : " ") + std::string{row.name};
+  return out;
 }
 
 /// One set while it is filled.
@@ -68,27 +76,48 @@ result<void> check(const tasks_config& tasks) {
     return fail(ec::invalid_config,
                 "[tasks] level_weights: expected one to three numbers of at "
                 "least zero, not all zero");
+  for (auto& name : tasks.operators)
+    if (name != "all" && !find_operator(name))
+      return fail(ec::invalid_config,
+                  fmt::format("[tasks] operators: there is no operator '{}'; "
+                              "expected all, or some of {}",
+                              name, operator_names()));
   return {};
+}
+
+/// Blocks of level 3 have operators of their own.
+bool allowed(const program& what, const tasks_config& tasks) {
+  auto& names = tasks.operators;
+  auto named = [&](std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return named("all") || what.level >= 3
+         || std::ranges::all_of(
+           what.nodes, [&](auto& node) { return named(node.row->name); });
 }
 
 result<void> fill_set(filling& set, const tasks_config& tasks,
                       const verifier_config& verifier) {
   draw random{hash(set.name, tasks.seed)};
-  // Most draws fall into another set or repeat: far more than ever needed.
-  auto budget = 100'000 + 200 * static_cast<int64_t>(tasks.train);
+  // Most draws fall into another set, repeat or have another operator: far more
+  // than ever needed.
+  auto budget = 1'000'000 + 1000 * static_cast<int64_t>(tasks.train);
   auto& levels = set.wanted;
   auto total = std::accumulate(levels.begin(), levels.end(), size_t{0});
   while (!set.full()) {
     if (budget-- == 0)
       return fail(ec::invalid_config,
                   fmt::format("[tasks] {} = {}: only {} different tasks can be "
-                              "generated for these level_weights; lower it",
+                              "generated for these level_weights and "
+                              "operators; lower it",
                               set.name, total, set.tasks.size()));
     auto level = static_cast<size_t>(
       random.between(0, static_cast<int64_t>(levels.size()) - 1));
     if (levels[level] == 0)
       continue;
     auto what = draw_program(random, static_cast<int>(level) + 1);
+    if (!allowed(what, tasks))
+      continue;
     auto expression = canonical(what);
     auto at = hash(expression, tasks.seed) % 100;
     if (at < set.low || at >= set.high

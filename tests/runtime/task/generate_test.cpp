@@ -155,3 +155,22 @@ TEST_CASE("a target that does not exist is refused", "[task][generate]") {
   REQUIRE_FALSE(sets);
   CHECK(sets.error().message.find("abacus") != std::string::npos);
 }
+
+TEST_CASE("only the named operators make levels one and two",
+          "[task][generate]") {
+  tasks_config tasks;
+  tasks.train = 200;
+  tasks.operators = {"relu", "exp", "add", "mul_c", "sum", "softmax"};
+  tasks.validation = tasks.held_out = 8;
+  tasks.level_weights = {0.5, 0.5};
+  auto found = tags(generated(tasks).train);
+  CHECK(
+    found
+    == std::set<std::string>(tasks.operators.begin(), tasks.operators.end()));
+  tasks.operators.push_back("rleu");
+  auto refused = generate_sets(tasks, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.starts_with(
+    "[tasks] operators: there is no operator 'rleu'; expected all, or some of "
+    "relu"));
+}
