@@ -172,6 +172,7 @@ train_options learner_state::options() const {
   out.what = rl ? objective::grpo : objective::sft;
   out.lr = learning_rate(rl ? rl_schedule(settings) : sft_schedule(settings),
                          batch_.what.progress);
+  out.weight_decay = rl ? settings.weight_decay : settings.sft_weight_decay;
   out.clip_low = settings.clip_low;
   out.clip_high = settings.clip_high;
   out.kl_coefficient = settings.kl_coefficient;

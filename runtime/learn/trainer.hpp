@@ -28,6 +28,7 @@ enum class objective : uint8_t { sft, grpo };
 struct train_options {
   objective what = objective::grpo;
   double lr = 1e-4;
+  double weight_decay = 0; ///< AdamW's; norms and embeddings never decay.
   double clip_low = 0.2;
   double clip_high = 0.28;
   double kl_coefficient = 0; ///< beta of Eq. 5, against the reference policy.

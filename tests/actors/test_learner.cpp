@@ -107,6 +107,15 @@ TEST_CASE("a learner trains, publishes, commits and ends",
         == std::vector<std::pair<uint64_t, uint64_t>>{{2, 22}, {3, 33}});
 }
 
+TEST_CASE("each stage has a weight decay of its own", "[actors][learner]") {
+  fixture f;
+  f.settings.learner.sft_weight_decay = 0.25;
+  f.settings.learner.weight_decay = 0.5;
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.model->decays == std::vector<double>{0.25, 0.25, 0.5});
+}
+
 TEST_CASE("a restarted learner goes on from its checkpoint",
           "[actors][learner]") {
   {

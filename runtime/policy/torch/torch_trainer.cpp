@@ -168,8 +168,7 @@ torch_trainer::open(const fs::path& directory, const optimizer_options& options,
   std::unique_ptr<torch_trainer> out{new torch_trainer};
   out->impl_ = std::make_unique<impl>(
     *config, *flat,
-    adamw_options{options.beta1, options.beta2, options.epsilon,
-                  options.weight_decay});
+    adamw_options{options.beta1, options.beta2, options.epsilon});
   out->impl_->config_text = std::move(*config_text);
   out->impl_->tokenizer_text = std::move(*tokenizer_text);
   return out;
@@ -217,8 +216,8 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
   double scale = options.grad_clip > 0
                    ? std::min(1.0, options.grad_clip / (out.grad_norm + 1e-6))
                    : 1.0;
-  impl_->optimizer.step(network.parameters(), network.gradients(), options.lr,
-                        scale);
+  impl_->optimizer.step(network.parameters(), network.gradients(),
+                        {options.lr, options.weight_decay, scale});
   auto tokens = static_cast<double>(total.tokens);
   out.loss = total.loss;
   out.clip_fraction = total.clipped / tokens;

@@ -202,6 +202,32 @@ TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
   CHECK_THAT(by_all.grad_norm, WithinRel(by_kept.grad_norm * kept / all, 1e-4));
 }
 
+TEST_CASE("weight decay is the step's own", "[policy][trainer]") {
+  auto without = small_trainer(), with = small_trainer();
+  auto before = without->copy_weights(0);
+  auto samples = some_samples(*without, 4, 61);
+  auto options = grpo_options();
+  value_of(without->step(samples, options));
+  options.weight_decay = 0.5;
+  value_of(with->step(samples, options));
+  auto config = test::small_config();
+  auto weights = [&](const snapshot& from, const std::string& name) {
+    auto part = value_of(tensors_of(from, config)).at(name);
+    return std::vector<float>{part.begin(), part.end()};
+  };
+  auto a = without->copy_weights(1), b = with->copy_weights(1);
+  for (auto& entry : parameter_layout(config)) {
+    CAPTURE(entry.name);
+    auto p = weights(before, entry.name), q = weights(a, entry.name),
+         r = weights(b, entry.name);
+    bool decays = entry.shape.size() > 1
+                  && entry.name != "model.embed_tokens.weight";
+    for (size_t i = 0; i < p.size(); ++i)
+      q[i] -= decays ? static_cast<float>(options.lr * 0.5) * p[i] : 0;
+    CHECK(largest_difference(q, r) < 1e-7);
+  }
+}
+
 TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
   auto whole = small_trainer(), parts = small_trainer();
   auto samples = some_samples(*whole, 12, 61);
