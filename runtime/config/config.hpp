@@ -115,7 +115,7 @@ struct learner_config {
   double sft_warmup = 0.03;
   uint32_t sft_steps = 600;
   uint32_t sft_batch = 24; ///< Examples a step.
-  uint32_t micro_batch_tokens = 8192;
+  uint32_t micro_batch_tokens = 2048;
   int32_t threads = 1;
 };
 

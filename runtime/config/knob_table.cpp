@@ -355,7 +355,8 @@ const std::vector<knob> learner_rows = {
   {KNOB(learner, micro_batch_tokens),
    {16, 1e9},
    {},
-   "Tokens of one forward and backward pass; a step adds up several."},
+   "Most padded tokens of one forward and backward pass; a step adds up "
+   "several."},
   {KNOB(learner, threads), threads, {}, "LibTorch threads of the learner."},
 };
 

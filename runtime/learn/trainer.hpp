@@ -35,7 +35,9 @@ struct train_options {
   double grad_clip = 0.5;    ///< Bound on the gradient's norm.
   float temperature = 1;     ///< The sampling temperature, on both sides.
   bool denominator_all = false; ///< false: kept tokens (published), true: all.
-  uint32_t micro_batch_tokens = 8192;
+  // Keeps a layer's activations in a CPU's caches: 1.19 s a step of the
+  // quickstart at 2048 tokens, 1.35 s at 8192.
+  uint32_t micro_batch_tokens = 2048;
 };
 
 /// Owns the parameters and the optimizer. Not thread-safe: one actor owns it.

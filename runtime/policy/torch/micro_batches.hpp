@@ -20,8 +20,7 @@ struct micro_batch {
 };
 
 /// Sorts the kept samples by length and cuts them into batches of at most
-/// `token_budget` padded tokens (a longer sample is a batch of its own), and
-/// of no more than keep a layer's activations in the CPU's caches.
+/// `token_budget` padded tokens; a longer sample is a batch of its own.
 std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
                                             objective what,
                                             uint32_t token_budget);

@@ -346,7 +346,8 @@ torch_trainer::score(std::span<const scored_sequence> sequences,
       !checked)
     return tl::unexpected<error>(checked.error());
   std::vector<std::vector<float>> out(samples.size());
-  for (auto& batch : make_micro_batches(samples, objective::sft, 8192)) {
+  for (auto& batch : make_micro_batches(samples, objective::sft,
+                                        train_options{}.micro_batch_tokens)) {
     std::vector<float> entropies;
     auto logprobs = fused::target_logprobs(network.logits(batch.tokens),
                                            batch.tokens.targets, temperature,

@@ -1,5 +1,6 @@
 #include "runtime/policy/model_weights.hpp"
 #include "runtime/policy/safetensors.hpp"
+#include "runtime/policy/torch/micro_batches.hpp"
 #include "runtime/policy/torch/torch_trainer.hpp"
 #include "tests/runtime/policy/oracle.hpp"
 #include "tests/runtime/policy/small_policy.hpp"
@@ -241,6 +242,12 @@ TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
   CHECK_THAT(a.mean_abs_log_ratio, WithinAbs(b.mean_abs_log_ratio, 1e-4));
   CHECK(largest_difference(whole->gradients(), parts->gradients())
         < 1e-4 * a.grad_norm);
+}
+
+TEST_CASE("a micro batch holds as much as it may", "[policy][trainer]") {
+  std::vector<train_sample> samples(400, train_sample{{1, 2}, {3, 4, 5, 6}});
+  CHECK(make_micro_batches(samples, objective::sft, 2000).size() == 1);
+  CHECK(make_micro_batches(samples, objective::sft, 1000).size() == 2);
 }
 
 TEST_CASE("training resumes bit for bit from a checkpoint",
