@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 using Catch::Matchers::ContainsSubstring;
 using swage::test::scratch;
 
@@ -116,6 +118,19 @@ TEST_CASE("more than one learner is refused by name", "[tools][cli]") {
                    folder.path("run"), "--set", "actors.learner=2"});
   CHECK(told.code == 2);
   CHECK_THAT(told.err, ContainsSubstring("actors.learner = 2"));
+}
+
+TEST_CASE("verify refuses what is not built", "[tools][cli]") {
+  scratch folder;
+  for (auto [option, value, name] :
+       {std::array{"--target", "cuda", "verifier.target = \"cuda\""},
+        {"--target", "musa", "verifier.target = \"musa\""},
+        {"--form", "module", "verifier.form = \"module\""}}) {
+    auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",
+                     folder.path("k.py"), option, value});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(name));
+  }
 }
 
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
