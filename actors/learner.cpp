@@ -113,7 +113,12 @@ void learner_state::publish() {
   report_.publish_s = seconds_since(begin);
   box_.ask(
     wiring_.weights, parts_.settings.faults.request_timeout_s,
-    [this] { perform(core_.on_published()); },
+    [this, version = core_.step()] {
+      // A hint: one that is lost costs a rollout no more than its next sync.
+      for (auto& one : wiring_.rollouts)
+        post(self_, one, available_atom_v, version);
+      perform(core_.on_published());
+    },
     [this](error reason) { again(learner_action::publish, reason); },
     publish_atom_v, std::move(weights));
 }

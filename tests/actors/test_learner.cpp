@@ -57,7 +57,8 @@ struct fixture {
                           reason = std::move(why);
                         }};
     auto learner = sim.sys.spawn<actor_of<learner_state>>(std::move(parts));
-    sim.tell(learner, wire_atom_v, learner_wiring{1, buffer, mirror, weights});
+    sim.tell(learner, wire_atom_v,
+             learner_wiring{1, buffer, mirror, weights, rollouts});
     sim.run();
     return learner;
   }
@@ -74,6 +75,7 @@ struct fixture {
   test::simulation sim;
   buffer_actor buffer;
   publisher_actor weights;
+  std::vector<rollout_actor> rollouts;
 };
 
 test::scripted_mirror_state::answers stages(uint64_t last) {
@@ -211,4 +213,16 @@ TEST_CASE("a stop while waiting leaves a checkpoint", "[actors][learner]") {
   CHECK(last == 1);
   CHECK(f.ends == 1);
   CHECK(f.script.checkpoints.size() == 1);
+}
+
+TEST_CASE("every rollout is told of every version", "[actors][learner]") {
+  fixture f;
+  std::vector<uint64_t> told[2];
+  for (auto& versions : told)
+    f.rollouts.push_back(
+      f.sim.sys.spawn<actor_of<test::hinted_rollout_state>>(&versions));
+  f.start(stages(3));
+  f.sim.advance(10);
+  for (auto& versions : told)
+    CHECK(versions == std::vector<uint64_t>{0, 1, 2, 3});
 }

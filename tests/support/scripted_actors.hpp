@@ -132,6 +132,28 @@ struct scripted_publisher_state {
   weights_script* script;
 };
 
+/// A rollout that notes the versions that it is told of.
+struct hinted_rollout_state {
+  using interface = rollout_actor;
+
+  hinted_rollout_state(rollout_actor::pointer, std::vector<uint64_t>* told)
+    : versions(told) {}
+
+  rollout_actor::behavior_type make_behavior() {
+    return {
+      [](wire_atom, const rollout_wiring&) {},
+      [this](available_atom, uint64_t version) {
+        versions->push_back(version);
+      },
+      [](rescore_atom, const rescore_request&) { return rescore_reply{}; },
+      [](step_atom) {},
+      [](drain_atom, double) {},
+    };
+  }
+
+  std::vector<uint64_t>* versions;
+};
+
 /// A mirror that answers from a list, then that the run is over.
 struct scripted_mirror_state {
   using interface = mirror_actor;
