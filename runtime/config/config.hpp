@@ -128,7 +128,7 @@ struct reward_config {
 };
 
 struct weights_config {
-  std::string transport = "local"; ///< Or "message"; chosen per edge if "auto".
+  std::string transport = "auto"; ///< Or "local" or "message".
   uint64_t chunk_bytes = 1 << 20;
 };
 

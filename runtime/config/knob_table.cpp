@@ -387,8 +387,8 @@ const std::vector<knob> weights_rows = {
   {KNOB(weights, transport),
    any,
    {"auto", "local", "message"},
-   "How rollouts pull weights: in the process, by messages, or as each edge "
-   "allows."},
+   "How rollouts get weights: shared in the learner's process, in chunks by "
+   "message, or as each can."},
   {KNOB(weights, chunk_bytes),
    {4096, 1e9},
    {},
@@ -434,7 +434,8 @@ const std::vector<knob> cluster_rows = {
   {KNOB(cluster, max_message_bytes),
    {65536, 1e9},
    {},
-   "Largest message: a larger one blocks the link and its heartbeat."},
+   "Largest message between nodes, which the loader checks the other knobs "
+   "against."},
   {KNOB(cluster, tls_certificate), any, {}, "Certificate file; empty: no TLS."},
   {KNOB(cluster, tls_key), any, {}, "Key file of the certificate."},
   {KNOB(cluster, tls_ca),

@@ -26,6 +26,9 @@ bool has_stage(const config& c, std::string_view name) {
 /// A slow link moves this much in a second.
 constexpr double slow_link_bytes = 25e6;
 
+/// Tokens of the prompt and the response, log-probability and text.
+constexpr double trajectory_bytes_per_token = 16;
+
 /// Two knobs that must agree.
 struct rule {
   std::string_view left, right;
@@ -75,6 +78,14 @@ constexpr std::array rules = {
          return c.weights.chunk_bytes < c.cluster.max_message_bytes;
        },
        "a chunk of weights is one message, so chunk_bytes is below "
+       "max_message_bytes"},
+  rule{"policy.max_tokens", "cluster.max_message_bytes",
+       [](const config& c) {
+         return trajectory_bytes_per_token * c.policy.max_tokens
+                  * c.rollout.max_turns
+                <= static_cast<double>(c.cluster.max_message_bytes);
+       },
+       "a trajectory is one message, so 16 * max_tokens * max_turns is at most "
        "max_message_bytes"},
   rule{"policy.max_tokens", "rollout.max_new_tokens",
        [](const config& c) {

@@ -59,6 +59,9 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"cluster.max_message_bytes=1000000"},
         "weights.chunk_bytes",
         "cluster.max_message_bytes"},
+    row{{"policy.max_tokens=300000", "learner.micro_batch_tokens=300000"},
+        "policy.max_tokens",
+        "cluster.max_message_bytes"},
     row{
       {"policy.max_tokens=256"}, "policy.max_tokens", "rollout.max_new_tokens"},
     row{{"learner.micro_batch_tokens=511"},
