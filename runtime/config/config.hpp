@@ -109,6 +109,9 @@ struct learner_config {
   double seq_mask_delta = 0; ///< 0: auto, a multiple of the floor.
   double seq_mask_auto_factor = 4;
   double seq_mask_auto_min = 0.02;
+  double icepop_low = 0.5; ///< Tokens below and above are masked.
+  double icepop_high = 5;
+  double tis_cap = 2;
   std::string mask_denominator = "kept"; ///< Or "all".
   double sft_lr = 3e-3;
   double sft_weight_decay = 0.01;

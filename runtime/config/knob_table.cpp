@@ -156,7 +156,7 @@ const std::vector<knob> rollout_rows = {
    {1, 1024},
    {},
    "Samples per task in evaluations (k of Pass@k and Avg@k)."},
-  {KNOB(rollout, threads), threads, {}, "LibTorch threads of each rollout."},
+  {KNOB(rollout, threads), threads, {}, "Threads that each rollout decodes on."},
 };
 
 const std::vector<knob> verifier_rows = {
@@ -318,7 +318,8 @@ const std::vector<knob> learner_rows = {
   {KNOB(learner, seq_mask),
    any,
    {"none", "mirrorpop", "geometric", "icepop", "tis", "random"},
-   "How off-policy responses are masked."},
+   "How what drifted too far is masked: whole responses, or by token (icepop, "
+   "tis)."},
   {KNOB(learner, seq_mask_delta),
    {0, 100},
    {},
@@ -331,6 +332,18 @@ const std::vector<knob> learner_rows = {
    {0, 100, true},
    {},
    "Least bound, where seq_mask_delta = 0."},
+  {KNOB(learner, icepop_low),
+   positive_share,
+   {},
+   "IcePop masks tokens whose ratio of training to rollout is below it."},
+  {KNOB(learner, icepop_high),
+   {1, 1e6},
+   {},
+   "IcePop masks tokens whose ratio of training to rollout is above it."},
+  {KNOB(learner, tis_cap),
+   {1, 1e6},
+   {},
+   "Largest importance weight of a token in truncated sampling (tis)."},
   {KNOB(learner, mask_denominator),
    any,
    {"kept", "all"},

@@ -131,13 +131,23 @@ constexpr std::array rules = {
        "early_bonus_first is above early_bonus_second"},
   rule{"learner.seq_mask_delta", "learner.seq_mask",
        [](const config& c) {
-         bool by_sequence = c.learner.seq_mask == "mirrorpop"
-                            || c.learner.seq_mask == "geometric";
-         return c.learner.seq_mask_delta > 0 || by_sequence
-                || c.learner.seq_mask == "none";
+         return c.learner.seq_mask_delta > 0 || c.learner.seq_mask != "random";
        },
-       "only mirrorpop and geometric can take their bound from the floor, so "
-       "seq_mask_delta is above 0 for any other mask"},
+       "random cannot take its bound from the floor, so seq_mask_delta is "
+       "above 0 for it"},
+  rule{"learner.seq_mask", "cluster.max_message_bytes",
+       [](const config& c) {
+         bool by_token = c.learner.seq_mask == "icepop"
+                         || c.learner.seq_mask == "tis";
+         double tokens = 1.0 * c.buffer.groups_per_batch * c.rollout.group_size
+                         * c.rollout.max_new_tokens * c.rollout.max_turns;
+         return !by_token || c.cluster.nodes.empty()
+                || sizeof(float) * tokens
+                     <= static_cast<double>(c.cluster.max_message_bytes);
+       },
+       "the weights of a batch's tokens are one message between nodes, so 4 * "
+       "groups_per_batch * group_size * max_new_tokens * max_turns is at most "
+       "max_message_bytes"},
   rule{"cluster.tls_certificate", "cluster.tls_key",
        [](const config& c) {
          return c.cluster.tls_certificate.empty() == c.cluster.tls_key.empty();

@@ -17,6 +17,7 @@ struct micro_batch {
   std::vector<size_t> samples;   ///< Where they stood in the step's list.
   std::vector<float> behaviour;  ///< [rows]; empty for SFT.
   std::vector<float> advantages; ///< [rows]; empty for SFT.
+  std::vector<float> weights;    ///< [rows]; empty where no token has one.
 };
 
 /// Sorts the kept samples by length and cuts them into batches of at most

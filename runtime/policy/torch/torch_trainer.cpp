@@ -61,11 +61,17 @@ stored_tensor stored(const std::vector<float>& values) {
           std::as_bytes(std::span{values})};
 }
 
+/// Tokens that are trained, or all of them.
 uint64_t response_tokens(std::span<const train_sample> samples, bool all) {
   uint64_t out = 0;
-  for (auto& sample : samples)
-    if (all || sample.kept)
-      out += sample.response.size();
+  for (auto& sample : samples) {
+    if (!all && !sample.kept)
+      continue;
+    out += sample.response.size();
+    if (!all)
+      out -= static_cast<uint64_t>(
+        std::count(sample.weights.begin(), sample.weights.end(), 0.0f));
+  }
   return out;
 }
 

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <random>
+#include <tuple>
 
 using namespace swage;
 using Catch::Matchers::ContainsSubstring;
@@ -78,6 +79,14 @@ std::vector<train_sample> some_samples(torch_trainer& trainer, int count,
   return out;
 }
 
+/// Every third token is masked, others weigh 0.7 to 1.3.
+void weigh(std::vector<train_sample>& samples) {
+  for (auto& sample : samples)
+    for (size_t t = 0; t < sample.response.size(); ++t)
+      sample.weights.push_back(
+        t % 3 == 1 ? 0.0f : 0.7f + 0.1f * static_cast<float>(t % 7));
+}
+
 train_options grpo_options() {
   train_options out;
   out.temperature = 0.9f;
@@ -109,7 +118,8 @@ void write_samples(const fs::path& file, std::span<const train_sample> samples,
     out["samples"].push_back({{"prompt", sample.prompt},
                               {"response", sample.response},
                               {"behaviour", sample.behaviour},
-                              {"advantage", sample.advantage}});
+                              {"advantage", sample.advantage},
+                              {"weights", sample.weights}});
   test::write_file(file, out.dump());
 }
 
@@ -131,7 +141,13 @@ TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
   value_of(trainer->step(samples, options));
   REQUIRE(trainer->save(folder.path()));
 
-  options.what = GENERATE(objective::sft, objective::grpo);
+  auto weighed = false;
+  std::tie(options.what, weighed) = GENERATE(
+    table<objective, bool>({{objective::sft, false},
+                            {objective::grpo, false},
+                            {objective::grpo, true}}));
+  if (weighed)
+    weigh(samples);
   options.kl_coefficient = options.what == objective::grpo ? 0.3 : 0;
   options.lr = 0;
   write_samples(folder.path() / "samples.json", samples, options);
@@ -143,7 +159,7 @@ TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
   std::vector<float> loss(1);
   REQUIRE(to_float32(value_of(expected.find("loss")), loss));
   CHECK_THAT(report.loss, WithinRel(static_cast<double>(loss[0]), 1e-4));
-  if (options.what == objective::grpo) {
+  if (options.what == objective::grpo && !weighed) {
     CHECK(report.clip_fraction > 0.05);
     CHECK(report.clip_fraction < 0.95);
   }
@@ -184,6 +200,38 @@ TEST_CASE("masked samples have no influence at all", "[policy][trainer]") {
   CHECK(b.kept == 8);
   CHECK(trainer->copy_weights(1).what.checksum
         == other->copy_weights(1).what.checksum);
+}
+
+TEST_CASE("a masked token's ratio cannot overflow", "[policy][trainer]") {
+  auto trainer = small_trainer(), other = small_trainer();
+  auto samples = some_samples(*trainer, 8, 61);
+  weigh(samples);
+  auto changed = samples;
+  for (auto& sample : changed)
+    for (size_t t = 0; t < sample.weights.size(); ++t)
+      if (sample.weights[t] == 0)
+        sample.behaviour[t] = -1000;
+  value_of(trainer->step(samples, grpo_options()));
+  value_of(other->step(changed, grpo_options()));
+  CHECK(trainer->copy_weights(1).what.checksum
+        == other->copy_weights(1).what.checksum);
+}
+
+TEST_CASE("weights that cannot be used are refused", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto check = [&](std::vector<float> weights, const char* what) {
+    auto samples = some_samples(*trainer, 2, 61);
+    for (auto& sample : samples)
+      sample.weights.assign(sample.response.size(), 1);
+    samples[1].weights = std::move(weights);
+    auto refused = trainer->step(samples, grpo_options());
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, ContainsSubstring(what));
+  };
+  check({}, "sample 1: it has weights for its tokens where another has none");
+  check({1, 1}, "sample 1: it has 2 weights for 6 tokens");
+  check({1, NAN, 1, 1, 1, 1}, "has a weight of nan");
+  check({1, -1, 1, 1, 1, 1}, "has a weight of -1");
 }
 
 TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
