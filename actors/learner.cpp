@@ -113,7 +113,12 @@ void learner_state::publish() {
   report_.publish_s = seconds_since(begin);
   box_.ask(
     wiring_.weights, parts_.settings.faults.request_timeout_s,
-    [this] { perform(core_.on_published()); },
+    [this, version = core_.step()] {
+      // A hint: one that is lost costs a rollout no more than its next sync.
+      for (auto& one : wiring_.rollouts)
+        post(self_, one, available_atom_v, version);
+      perform(core_.on_published());
+    },
     [this](error reason) { again(learner_action::publish, reason); },
     publish_atom_v, std::move(weights));
 }
@@ -172,6 +177,7 @@ train_options learner_state::options() const {
   out.what = rl ? objective::grpo : objective::sft;
   out.lr = learning_rate(rl ? rl_schedule(settings) : sft_schedule(settings),
                          batch_.what.progress);
+  out.weight_decay = rl ? settings.weight_decay : settings.sft_weight_decay;
   out.clip_low = settings.clip_low;
   out.clip_high = settings.clip_high;
   out.kl_coefficient = settings.kl_coefficient;

@@ -81,7 +81,11 @@ void spawn_learner(caf::actor_system& sys, node_materials& from,
   here.publisher = sys.spawn<actor_of<publisher_state>>(
     limits, from.options.incarnation);
   here.mirror = spawn_compute<mirror_state>(
-    sys, mirror_parts{from.mirror, settings, from.progress->add("mirror", 0)});
+    sys, mirror_parts{from.mirror, settings, from.progress->add("mirror", 0),
+                      [report = from.report](const drift_report& one) {
+                        if (report)
+                          report->on_drift(one);
+                      }});
   learner_parts parts{
     owner_of(from, 0),
     from.learner,

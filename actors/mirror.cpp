@@ -1,5 +1,6 @@
 #include "actors/mirror.hpp"
 
+#include "runtime/learn/judge_batch.hpp"
 #include "runtime/learn/train_samples.hpp"
 
 #include <fmt/format.h>
@@ -173,65 +174,26 @@ void mirror_state::measure_floor() {
     rescore_atom_v, std::move(ask));
 }
 
-result<std::vector<drift_statistic>> mirror_state::drift_of_samples() {
-  auto& what = work_->what;
-  std::vector<scored_sequence> sequences;
-  std::vector<float> behaviour;
-  std::vector<std::pair<size_t, size_t>> of_sample; // begin, end in sequences
-  std::vector<const turn*> turns;
-  for (size_t i = 0; i < what.samples.size(); ++i) {
-    const auto begin = turns.size();
-    for (auto* one : trained_turns(what.what.kind, what.what.members[i].kind,
-                                   what.samples[i]))
-      turns.push_back(one);
-    of_sample.emplace_back(begin, turns.size());
-  }
-  for (auto* one : turns)
-    sequences.push_back({one->prompt, one->response});
-  auto scored = parts_.model->score(
-    sequences, static_cast<float>(parts_.settings.rollout.temperature));
-  if (!scored)
-    return tl::unexpected(scored.error());
-  std::vector<drift_statistic> out;
-  for (auto [begin, end] : of_sample) {
-    std::vector<float> current;
-    behaviour.clear();
-    for (auto i = begin; i < end; ++i) {
-      current.insert(current.end(), (*scored)[i].begin(), (*scored)[i].end());
-      behaviour.insert(behaviour.end(), turns[i]->logprobs.begin(),
-                       turns[i]->logprobs.end());
-    }
-    out.push_back(drift(current, behaviour));
-  }
-  return out;
-}
-
 void mirror_state::judge() {
   busy_scope busy{*parts_.counter};
   auto& what = work_->what;
-  auto statistics = drift_of_samples();
-  if (!statistics)
-    return fail(statistics.error());
+  auto scored = score_batch(
+    what, *parts_.model,
+    static_cast<float>(parts_.settings.rollout.temperature));
+  if (!scored)
+    return fail(scored.error());
   for (size_t i = 0; i < what.samples.size(); ++i)
-    if (what.samples[i].oldest_version() + 1 == what.what.step)
-      floor_.add((*statistics)[i].mean_abs); // No lag: all of it is floor.
+    if (what.samples[i].oldest_version() + 1 == what.what.step) {
+      auto& one = (*scored)[i]; // No lag: all of it is floor.
+      floor_.add(drift(one.current, one.behaviour).mean_abs);
+    }
   auto rule = make_mask_rule(parts_.settings.learner, floor_.value());
   rule.seed = parts_.settings.run.seed;
-  what.judgements = judge_drift(*statistics, rule, what.what.step);
-  for (size_t i = 0; i < what.judgements.size(); ++i) {
-    auto& one = what.judgements[i];
-    auto& member = what.what.members[i];
-    one.item = member.item;
-    one.index = member.index;
-    one.floor = floor_.value();
-    one.staleness = what.what.step - 1
-                    - oldest_trained_version(what.what.kind, member.kind,
-                                             what.samples[i]);
-  }
+  what.judgements = judge_batch(what, *scored, rule, floor_.value());
   drift_ = summarise(what.judgements,
                      batch_advantages(what.what, what.samples,
                                       parts_.settings.learner.std_floor),
-                     rule.delta);
+                     rule);
   store();
 }
 
@@ -244,6 +206,8 @@ void mirror_state::store() {
       if (!current(turn))
         return;
       post(self_, wiring_.buffer, drift_atom_v, work_->epoch, drift_);
+      if (parts_.on_drift)
+        parts_.on_drift(drift_);
       deliver();
     },
     [this, turn = work_->turn](error reason) {

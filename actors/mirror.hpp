@@ -5,16 +5,14 @@
 #include "actors/protocol.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/learn/floor_estimate.hpp"
-#include "runtime/learn/sequence_mask.hpp"
 #include "runtime/learn/trainer.hpp"
 
 #include <caf/typed_response_promise.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace swage {
 
@@ -23,6 +21,8 @@ struct mirror_parts {
   std::shared_ptr<scorer> model;
   config settings;
   std::shared_ptr<progress_counter> counter;
+  /// Called for each batch that was judged; may be empty.
+  std::function<void(const drift_report&)> on_drift;
 };
 
 /// Stands between buffer and learner: takes the next recorded batch, scores it
@@ -62,8 +62,6 @@ private:
   void fail(error reason);
   bool current(uint64_t turn) const { return work_ && work_->turn == turn; }
   double timeout() const;
-
-  result<std::vector<drift_statistic>> drift_of_samples();
 
   mirror_actor::pointer self_;
   mailbox<mirror_actor::base> box_;

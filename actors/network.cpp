@@ -15,8 +15,38 @@ namespace swage {
 
 namespace {
 
+/// Asks who listens at an address; blocks, so that it runs detached.
+using prober_actor
+  = caf::typed_actor<caf::result<void>(caf::connect_atom, std::string)>;
+
+class prober_state {
+public:
+  using interface = prober_actor;
+  static constexpr const char* name = "prober";
+
+  prober_state(interface::pointer, tls_files files, double timeout_s)
+    : files_(std::move(files)), timeout_s_(timeout_s) {}
+
+  interface::behavior_type make_behavior() {
+    return {[this](caf::connect_atom,
+                   const std::string& address) -> caf::result<void> {
+      auto where = parse_address(address);
+      if (!where)
+        return to_caf(where.error());
+      auto met = probe_node(where->first, where->second, files_, timeout_s_);
+      if (!met)
+        return to_caf(met.error());
+      return caf::unit;
+    }};
+  }
+
+private:
+  tls_files files_;
+  double timeout_s_;
+};
+
 bool uses_tls(const config& settings) {
-  return !settings.cluster.tls_certificate.empty();
+  return tls_of(settings).used();
 }
 
 caf::io::middleman_actor connector(caf::actor_system& sys,
@@ -26,6 +56,11 @@ caf::io::middleman_actor connector(caf::actor_system& sys,
 }
 
 } // namespace
+
+tls_files tls_of(const config& settings) {
+  auto& from = settings.cluster;
+  return {from.tls_certificate, from.tls_key, from.tls_ca};
+}
 
 result<std::pair<std::string, uint16_t>>
 parse_address(const std::string& address) {
@@ -46,22 +81,27 @@ parse_address(const std::string& address) {
 connect_function make_connect(caf::actor_system& sys, const config& settings) {
   auto via = connector(sys, settings);
   const auto timeout = settings.faults.request_timeout_s;
-  return [via, timeout](mailbox<node_actor::base>& mail,
-                        const std::string& address, on_connected ok,
-                        on_failure failed) {
+  auto prober = spawn_compute<prober_state>(sys, tls_of(settings),
+                                            settings.faults.detection_s);
+  return [via, prober, timeout](mailbox<node_actor::base>& mail,
+                                const std::string& address, on_connected ok,
+                                on_failure failed) {
     auto where = parse_address(address);
     if (!where)
       return failed(where.error());
-    mail.ask(
-      via, timeout,
-      [ok, failed, address](const caf::node_id&,
-                            const caf::strong_actor_ptr& who,
-                            const std::set<std::string>&) {
-        if (!who)
-          return failed({ec::infra, "nobody is published at " + address});
-        ok(caf::actor_cast<node_actor>(who));
-      },
-      failed, caf::connect_atom_v, where->first, where->second);
+    auto connect = [&mail, via, timeout, where = *where, address, ok, failed] {
+      mail.ask(
+        via, timeout,
+        [ok, failed, address](const caf::node_id&,
+                              const caf::strong_actor_ptr& who,
+                              const std::set<std::string>&) {
+          if (!who)
+            return failed({ec::infra, "nobody is published at " + address});
+          ok(caf::actor_cast<node_actor>(who));
+        },
+        failed, caf::connect_atom_v, where.first, where.second);
+    };
+    mail.ask(prober, timeout, connect, failed, caf::connect_atom_v, address);
   };
 }
 

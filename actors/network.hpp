@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/node.hpp"
+#include "runtime/cluster/probe.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/error.hpp"
 
@@ -16,8 +17,13 @@ namespace swage {
 result<std::pair<std::string, uint16_t>>
 parse_address(const std::string& address);
 
+/// The certificates that a configuration names.
+tls_files tls_of(const config& settings);
+
 /// Connects through the middleman of `sys`, or its TLS counterpart where the
-/// configuration names certificates. Does not block.
+/// configuration names certificates. Before, somebody else finds out whether
+/// the two can come together, so that it fails with the reason. Does not
+/// block.
 connect_function make_connect(caf::actor_system& sys, const config& settings);
 
 /// Makes a node reachable at its address.

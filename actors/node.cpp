@@ -43,7 +43,13 @@ void node_state::find_head() {
     head_ = parts_.here.coordinator;
     return join();
   }
-  auto failed = [this](const error& reason) { lost_head(reason.message); };
+  auto failed = [this](const error& reason) {
+    // The two will never come together as they are.
+    if (reason.code == ec::invalid_config)
+      return give_up(2, fmt::format("cannot join the head at {}: {}",
+                                    parts_.head_address, reason.message));
+    lost_head(reason.message);
+  };
   parts_.connect(
     mail_, parts_.head_address,
     [this, failed](node_actor there) {
@@ -73,6 +79,9 @@ void node_state::lost_head(const std::string& why) {
     lost_since_ = clock_s(self_);
     say(fmt::format("the head at {} is gone: {}; trying to reach it again",
                     parts_.head_address, why));
+  } else if (std::exchange(no_head_, why) != why) {
+    say(fmt::format("the head at {} cannot be reached yet: {}; trying on",
+                    parts_.head_address, why));
   }
   const auto limit = parts_.settings.faults.stall_timeout_s;
   if (clock_s(self_) - lost_since_ > limit)
@@ -100,6 +109,7 @@ void node_state::on_joined(join_reply& reply) {
     return give_up(2, "the head refused this node: "
                                      + reply.reason);
   joined_ = true;
+  no_head_.clear();
   apply(reply.where);
   ++beats_;
   beat();

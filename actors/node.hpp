@@ -118,6 +118,7 @@ private:
   node_parts parts_;
   coordinator_actor head_;
   double lost_since_ = 0;
+  std::string no_head_; ///< Why, as it was said last.
   bool joined_ = false;
   cluster_map map_;
   std::map<std::string, peer> peers_;

@@ -133,9 +133,10 @@ void node_state::rewire() {
   }
   for (auto& one : here.rollouts)
     post(self_, one, wire_atom_v, rollout);
-  post(self_, here.mirror, wire_atom_v, std::move(mirror));
+  post(self_, here.mirror, wire_atom_v, mirror);
   post(self_, here.learner, wire_atom_v,
-       learner_wiring{wired_, buffer, here.mirror, here.publisher});
+       learner_wiring{wired_, buffer, here.mirror, here.publisher,
+                      mirror.rollouts});
   post(self_, here.coordinator, wire_atom_v,
        coordinator_wiring{wired_, buffer, publisher});
 }

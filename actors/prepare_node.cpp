@@ -1,5 +1,6 @@
 #include "actors/local_node.hpp"
 #include "runtime/buffer/sqlite_journal.hpp"
+#include "runtime/config/built.hpp"
 #include "runtime/policy/rollout_tools.hpp"
 #include "runtime/task/task_sets.hpp"
 #include "runtime/verify/start_engine.hpp"
@@ -104,11 +105,8 @@ result<node_materials> prepare_node(const config& settings,
   if (!me)
     return tl::unexpected(me.error());
   out.me = std::move(*me);
-  if (out.me.actors.learner > 1)
-    return fail(ec::unsupported,
-                fmt::format("actors.learner = {}: data-parallel learners are "
-                            "not built; set it to 1",
-                            out.me.actors.learner));
+  if (auto built = check_built(settings, {}); !built)
+    return tl::unexpected(built.error());
   out.head = settings.cluster.nodes.empty()
              || out.me.name == settings.cluster.head;
   if (out.head)

@@ -238,6 +238,7 @@ struct learner_wiring {
   buffer_actor buffer;
   mirror_actor mirror;
   publisher_actor weights;
+  std::vector<rollout_actor> rollouts; ///< Told of new versions.
 };
 
 /// Trains; runs detached.

@@ -10,8 +10,8 @@
 namespace swage {
 
 /// Owns the snapshots in the learner's process. It never computes, so that it
-/// always answers. Told of a new version, the rollouts get a hint; the truth is
-/// what they read from `newest`.
+/// always answers. The learner hints at a new version; the truth is what a
+/// rollout reads from `newest`.
 class publisher_state {
 public:
   using interface = publisher_actor;

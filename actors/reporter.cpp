@@ -1,10 +1,10 @@
 #include "actors/reporter.hpp"
 
 #include "runtime/observe/log.hpp"
+#include "runtime/observe/step_metrics.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 
 namespace swage {
@@ -69,28 +69,18 @@ void reporter::on_step(const step_report& report) {
   mean_return_ = same ? 0.9 * mean_return_ + 0.1 * report.mean_return
                       : report.mean_return;
   last_ = report;
+  write(report.step, step_scalars(report));
+}
+
+void reporter::on_drift(const drift_report& report) {
+  std::lock_guard lock{mutex_};
+  write(report.step, drift_scalars(report));
+}
+
+void reporter::write(uint64_t step, std::span<const scalar> figures) {
   if (!events_)
     return;
-  const std::array<scalar, 13> figures = {{
-    {"reward/mean", report.mean_return},
-    {"actor/loss", report.loss},
-    {"actor/grad_norm", report.grad_norm},
-    {"actor/lr", report.lr},
-    {"actor/clip_ratio", report.clip_fraction},
-    {"actor/entropy", report.entropy},
-    {"offpolicy/mean_abs_log_ratio", report.mean_abs_log_ratio},
-    {"offpolicy/seq_masked_fraction",
-     report.samples == 0
-       ? 0
-       : 1 - static_cast<double>(report.kept) / report.samples},
-    {"time/wait_for_batch", report.wait_s},
-    {"time/forward_backward", report.train_s},
-    {"time/weight_sync", report.publish_s},
-    {"batch/tokens", static_cast<double>(report.tokens)},
-    {"batch/samples", static_cast<double>(report.samples)},
-  }};
-  if (auto written = events_->write(report.step, wall_clock_s(), figures);
-      !written) {
+  if (auto written = events_->write(step, wall_clock_s(), figures); !written) {
     log_warning("no more metrics are written: " + written.error().message);
     events_.reset();
   }

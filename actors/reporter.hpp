@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace swage {
@@ -21,9 +22,11 @@ public:
 
   void on_status(const run_status& status);
   void on_step(const step_report& report);
+  void on_drift(const drift_report& report);
 
 private:
   std::string note() const;
+  void write(uint64_t step, std::span<const scalar> figures);
 
   std::mutex mutex_;
   progress lines_;

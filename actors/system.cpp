@@ -85,6 +85,8 @@ void request_drain(const spawned_node& spawned, const config& settings) {
 }
 
 int run_prepared(node_materials& made, std::stop_token stop) {
+  if (auto good = check_tls(tls_of(made.settings)); !good)
+    return report(good.error());
   caf::actor_system_config host;
   configure(host, made.settings);
   // Workers that steal poll for something to steal, which costs a tenth of a

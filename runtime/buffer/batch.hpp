@@ -25,6 +25,8 @@ struct judgement {
   double floor = 0;       ///< The edge's measured numerical floor.
   uint64_t staleness = 0; ///< (step - 1) - oldest version of its trained tokens.
   bool kept = true;
+  /// One a trained token, turn after turn; empty: 1 each.
+  std::vector<float> weights;
 };
 
 /// A recorded batch: its number and its members, durable before anyone trains.
@@ -62,7 +64,10 @@ struct drift_report {
   uint32_t masked_positive = 0; ///< Masked, by the sign of the advantage.
   uint32_t masked_negative = 0;
   uint32_t masked_zero = 0;
-  double delta = 0; ///< The bound that was applied.
+  double delta = 0; ///< The bound that was applied; 0: it is by token.
+  uint64_t tokens = 0; ///< That were weighed, those of weight 0 among them,
+  uint64_t masked_tokens = 0;
+  uint64_t capped_tokens = 0; ///< and those whose ratio was cut to the cap.
 };
 
 /// What one training step did.
@@ -119,7 +124,8 @@ bool inspect(Inspector& f, judgement& x) {
     f.field("step", x.step), f.field("item", x.item),
     f.field("index", x.index), f.field("mean_abs", x.mean_abs),
     f.field("mean_signed", x.mean_signed), f.field("floor", x.floor),
-    f.field("staleness", x.staleness), f.field("kept", x.kept));
+    f.field("staleness", x.staleness), f.field("kept", x.kept),
+    f.field("weights", x.weights));
 }
 
 template <class Inspector>
@@ -150,7 +156,9 @@ bool inspect(Inspector& f, drift_report& x) {
     f.field("staleness_max", x.staleness_max), f.field("samples", x.samples),
     f.field("masked_positive", x.masked_positive),
     f.field("masked_negative", x.masked_negative),
-    f.field("masked_zero", x.masked_zero), f.field("delta", x.delta));
+    f.field("masked_zero", x.masked_zero), f.field("delta", x.delta),
+    f.field("tokens", x.tokens), f.field("masked_tokens", x.masked_tokens),
+    f.field("capped_tokens", x.capped_tokens));
 }
 
 template <class Inspector>

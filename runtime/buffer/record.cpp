@@ -83,11 +83,11 @@ result<run_record> run_record::open(const std::filesystem::path& run_db) {
                       [&](auto& row) { found = row.integer(0); });
   if (!ok)
     return tl::unexpected(ok.error());
-  if (found != journal_schema)
+  if (found != 1 && found != journal_schema)
     return fail(ec::unsupported,
                 fmt::format("{} has schema {}, this program reads {}",
                             run_db.string(), found, journal_schema));
-  return run_record(std::move(*db));
+  return run_record(std::move(*db), found);
 }
 
 result<std::vector<stage_record>> run_record::stages() {
@@ -208,13 +208,16 @@ result<std::vector<hop_record>> run_record::hops() {
 }
 
 result<std::vector<drift_report>> run_record::drift() {
+  auto* sql = schema_ == 1 ? "SELECT *, 0, 0, 0 FROM drift ORDER BY step"
+                           : "SELECT * FROM drift ORDER BY step";
   return collect<drift_report>(
-    db_, "SELECT * FROM drift ORDER BY step", {}, [](auto& row) {
+    db_, sql, {}, [](auto& row) {
       return drift_report{row.number(0), row.real(1),    row.real(2),
                           row.real(3),   row.real(4),    row.real(5),
                           row.real(6),   row.number(7),  small(row, 8),
                           small(row, 9), small(row, 10), small(row, 11),
-                          row.real(12)};
+                          row.real(12),  row.number(13), row.number(14),
+                          row.number(15)};
     });
 }
 

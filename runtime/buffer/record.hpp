@@ -112,9 +112,11 @@ public:
   result<std::vector<batch_record>> batches();
 
 private:
-  explicit run_record(sqlite::database db) : db_(std::move(db)) {}
+  run_record(sqlite::database db, int64_t schema)
+    : db_(std::move(db)), schema_(schema) {}
 
   sqlite::database db_;
+  int64_t schema_; ///< 1: from before tokens had weights.
 };
 
 } // namespace swage

@@ -49,6 +49,7 @@ CREATE TABLE sample(
   response TEXT, feedback TEXT, detail TEXT,
   text_hash INTEGER NOT NULL, bytes INTEGER NOT NULL,
   payload BLOB,              -- tokens and log-probabilities, while needed
+  weights BLOB,              -- of its tokens (float32), likewise; NULL: none
   PRIMARY KEY(item, idx)) WITHOUT ROWID;
 CREATE INDEX sample_step ON sample(step) WHERE step IS NOT NULL;
 
@@ -76,9 +77,18 @@ CREATE TABLE drift(
   mean_abs_p50 REAL, mean_abs_p90 REAL, mean_abs_max REAL,
   mean_signed_p50 REAL, floor REAL, staleness_mean REAL,
   staleness_max INTEGER, samples INTEGER, masked_positive INTEGER,
-  masked_negative INTEGER, masked_zero INTEGER, delta REAL);
+  masked_negative INTEGER, masked_zero INTEGER, delta REAL,
+  tokens INTEGER,            -- that were weighed (icepop, tis)
+  masked_tokens INTEGER, capped_tokens INTEGER);
 
 CREATE TABLE checkpoint(step INTEGER PRIMARY KEY, hash INTEGER NOT NULL);
+)sql";
+
+const char* const upgrade_journal = R"sql(
+ALTER TABLE sample ADD COLUMN weights BLOB;
+ALTER TABLE drift ADD COLUMN tokens INTEGER;
+ALTER TABLE drift ADD COLUMN masked_tokens INTEGER;
+ALTER TABLE drift ADD COLUMN capped_tokens INTEGER;
 )sql";
 
 } // namespace swage

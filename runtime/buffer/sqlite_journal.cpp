@@ -76,15 +76,17 @@ result<void> sqlite_journal::prepare(const sqlite_options& options) {
                       [&](auto& row) { found = row.integer(0); });
   if (!ok)
     return ok;
-  if (found != 0 && found != journal_schema)
+  if (found != 0 && found != 1 && found != journal_schema)
     return fail(ec::unsupported,
                 fmt::format("run.db has schema {}, this program writes {}; "
                             "resume it with the program that began it",
                             found, journal_schema));
-  if (found == 0) {
+  if (found != journal_schema) {
     auto made = db_.script(fmt::format("BEGIN IMMEDIATE; {} PRAGMA "
                                        "user_version = {}; COMMIT;",
-                                       create_journal, journal_schema)
+                                       found == 0 ? create_journal
+                                                  : upgrade_journal,
+                                       journal_schema)
                              .c_str());
     if (!made)
       return made;
@@ -248,18 +250,21 @@ void sqlite_journal::put(const checkpoint_row& row) {
 }
 
 void sqlite_journal::put(const judgement& row, double wall_s) {
+  sqlite::value weights = nullptr;
+  if (!row.weights.empty())
+    weights = std::as_bytes(std::span{row.weights});
   write("UPDATE sample SET mean_abs=?, mean_signed=?, floor=?, staleness=?, "
-        "kept=?, trained=? WHERE item=? AND idx=? AND kept IS NULL",
+        "kept=?, weights=?, trained=? WHERE item=? AND idx=? AND kept IS NULL",
         {row.mean_abs, row.mean_signed, row.floor, row.staleness, row.kept,
-         wall_s, row.item, row.index});
+         weights, wall_s, row.item, row.index});
 }
 
 void sqlite_journal::put(const drift_report& row) {
-  write("INSERT OR IGNORE INTO drift VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+  write("INSERT OR IGNORE INTO drift VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         {row.step, row.mean_abs_p50, row.mean_abs_p90, row.mean_abs_max,
          row.mean_signed_p50, row.floor, row.staleness_mean, row.staleness_max,
          row.samples, row.masked_positive, row.masked_negative, row.masked_zero,
-         row.delta});
+         row.delta, row.tokens, row.masked_tokens, row.capped_tokens});
 }
 
 void sqlite_journal::put(const step_report& row) {
@@ -288,7 +293,8 @@ void sqlite_journal::drop_payloads_of(uint64_t item) {
 }
 
 void sqlite_journal::drop_payloads_through(uint64_t step) {
-  write("UPDATE sample SET payload=NULL WHERE step<=? AND payload IS NOT NULL",
+  write("UPDATE sample SET payload=NULL, weights=NULL "
+        "WHERE step<=? AND payload IS NOT NULL",
         {step});
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 
 namespace swage {
 
@@ -167,12 +168,18 @@ result<bool> sqlite_journal::has_sample(uint64_t item, uint32_t index) {
 result<std::vector<judgement>> sqlite_journal::judgements(uint64_t step) {
   std::vector<judgement> out;
   auto ok = db_.query(
-    "SELECT item, idx, mean_abs, mean_signed, floor, staleness, kept "
+    "SELECT item, idx, mean_abs, mean_signed, floor, staleness, kept, weights "
     "FROM sample WHERE step=? AND kept IS NOT NULL ORDER BY item, idx",
     {step}, [&](auto& row) {
       out.push_back({step, row.number(0), static_cast<uint32_t>(row.number(1)),
                      row.real(2), row.real(3), row.real(4), row.number(5),
                      row.integer(6) != 0});
+      auto bytes = row.bytes(7); // None where it is NULL.
+      auto& weights = out.back().weights;
+      weights.resize(bytes.size() / sizeof(float));
+      if (!weights.empty())
+        std::memcpy(weights.data(), bytes.data(),
+                    weights.size() * sizeof(float));
     });
   if (!ok)
     return tl::unexpected(ok.error());

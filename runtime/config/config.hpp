@@ -110,13 +110,16 @@ struct learner_config {
   double seq_mask_delta = 0; ///< 0: auto, a multiple of the floor.
   double seq_mask_auto_factor = 4;
   double seq_mask_auto_min = 0.02;
+  double icepop_low = 0.5; ///< Tokens below and above are masked.
+  double icepop_high = 5;
+  double tis_cap = 2;
   std::string mask_denominator = "kept"; ///< Or "all".
   double sft_lr = 3e-3;
   double sft_weight_decay = 0.01;
   double sft_warmup = 0.03;
   uint32_t sft_steps = 600;
   uint32_t sft_batch = 24; ///< Examples a step.
-  uint32_t micro_batch_tokens = 8192;
+  uint32_t micro_batch_tokens = 2048;
   int32_t threads = 1;
 };
 
@@ -129,7 +132,7 @@ struct reward_config {
 };
 
 struct weights_config {
-  std::string transport = "local"; ///< Or "message"; chosen per edge if "auto".
+  std::string transport = "auto"; ///< Or "local" or "message".
   uint64_t chunk_bytes = 1 << 20;
 };
 

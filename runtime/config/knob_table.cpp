@@ -161,7 +161,7 @@ const std::vector<knob> rollout_rows = {
    {1, 1024},
    {},
    "Samples per task in evaluations (k of Pass@k and Avg@k)."},
-  {KNOB(rollout, threads), threads, {}, "LibTorch threads of each rollout."},
+  {KNOB(rollout, threads), threads, {}, "Threads that each rollout decodes on."},
 };
 
 const std::vector<knob> verifier_rows = {
@@ -323,7 +323,8 @@ const std::vector<knob> learner_rows = {
   {KNOB(learner, seq_mask),
    any,
    {"none", "mirrorpop", "geometric", "icepop", "tis", "random"},
-   "How off-policy responses are masked."},
+   "How what drifted too far is masked: whole responses, or by token (icepop, "
+   "tis)."},
   {KNOB(learner, seq_mask_delta),
    {0, 100},
    {},
@@ -336,6 +337,18 @@ const std::vector<knob> learner_rows = {
    {0, 100, true},
    {},
    "Least bound, where seq_mask_delta = 0."},
+  {KNOB(learner, icepop_low),
+   positive_share,
+   {},
+   "IcePop masks tokens whose ratio of training to rollout is below it."},
+  {KNOB(learner, icepop_high),
+   {1, 1e6},
+   {},
+   "IcePop masks tokens whose ratio of training to rollout is above it."},
+  {KNOB(learner, tis_cap),
+   {1, 1e6},
+   {},
+   "Largest importance weight of a token in truncated sampling (tis)."},
   {KNOB(learner, mask_denominator),
    any,
    {"kept", "all"},
@@ -360,7 +373,8 @@ const std::vector<knob> learner_rows = {
   {KNOB(learner, micro_batch_tokens),
    {16, 1e9},
    {},
-   "Tokens of one forward and backward pass; a step adds up several."},
+   "Most padded tokens of one forward and backward pass; a step adds up "
+   "several."},
   {KNOB(learner, threads), threads, {}, "LibTorch threads of the learner."},
 };
 
@@ -391,8 +405,8 @@ const std::vector<knob> weights_rows = {
   {KNOB(weights, transport),
    any,
    {"auto", "local", "message"},
-   "How rollouts pull weights: in the process, by messages, or as each edge "
-   "allows."},
+   "How rollouts get weights: shared in the learner's process, in chunks by "
+   "message, or as each can."},
   {KNOB(weights, chunk_bytes),
    {4096, 1e9},
    {},
@@ -438,7 +452,8 @@ const std::vector<knob> cluster_rows = {
   {KNOB(cluster, max_message_bytes),
    {65536, 1e9},
    {},
-   "Largest message: a larger one blocks the link and its heartbeat."},
+   "Largest message between nodes, which the loader checks the other knobs "
+   "against."},
   {KNOB(cluster, tls_certificate), any, {}, "Certificate file; empty: no TLS."},
   {KNOB(cluster, tls_key), any, {}, "Key file of the certificate."},
   {KNOB(cluster, tls_ca),

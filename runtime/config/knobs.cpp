@@ -20,7 +20,7 @@ struct overloaded : Ts... {
 };
 
 /// Names that other systems have for a knob of ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 33>
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36>
   aliases = {{
     {"n_samples", "rollout.group_size"},
     {"n_samples_per_prompt", "rollout.group_size"},
@@ -52,6 +52,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 33>
     {"rollout_rs", "learner.seq_mask"},
     {"rollout_rs_threshold", "learner.seq_mask_delta"},
     {"opsm_delta", "learner.seq_mask_delta"},
+    {"is_threshold", "learner.tis_cap"},
+    {"tis_clip", "learner.tis_cap"},
+    {"is_correction", "learner.seq_mask"},
     {"weight_transport", "weights.transport"},
     {"max_restarts_per_worker", "faults.max_restarts"},
     {"ckpt_interval", "run.checkpoint_interval"},

@@ -1,5 +1,6 @@
 #include "runtime/config/load_config.hpp"
 
+#include "runtime/config/built.hpp"
 #include "runtime/config/knobs.hpp"
 #include "runtime/config/node_rules.hpp"
 #include "runtime/config/rules.hpp"
@@ -290,6 +291,8 @@ result<config> parse_config(std::string_view text, const std::string& name,
   if (auto ok = settle_nodes(into.settings, into.origins); !ok)
     return tl::unexpected{ok.error()};
   if (auto ok = check_rules(into.settings, into.origins); !ok)
+    return tl::unexpected{ok.error()};
+  if (auto ok = check_built(into.settings, into.origins); !ok)
     return tl::unexpected{ok.error()};
   return into.settings;
 }

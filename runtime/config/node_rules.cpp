@@ -50,6 +50,28 @@ std::optional<std::string> node_complaint(const node_config& node,
   return std::nullopt;
 }
 
+namespace {
+
+/// Shared weights stay in the learner's process.
+result<void> check_transport(const config& settings,
+                             const knob_origins& origins) {
+  if (settings.weights.transport != "local")
+    return {};
+  auto given = origins.find("weights.transport");
+  for (auto& node : settings.cluster.nodes)
+    if (node.actors.rollout > 0 && node.actors.learner == 0)
+      return fail(
+        ec::invalid_config,
+        fmt::format("weights.transport = \"local\" ({}) contradicts node {} "
+                    "({}): it has rollouts and no learner to share weights "
+                    "with; set it to auto",
+                    given == origins.end() ? "default" : given->second,
+                    node.name, origins.find("cluster.node")->second));
+  return {};
+}
+
+} // namespace
+
 result<void> settle_nodes(config& settings, const knob_origins& origins) {
   auto& nodes = settings.cluster.nodes;
   if (nodes.empty())
@@ -82,7 +104,7 @@ result<void> settle_nodes(config& settings, const knob_origins& origins) {
                               where));
     settings.actors.*count = sum;
   }
-  return {};
+  return check_transport(settings, origins);
 }
 
 } // namespace swage

@@ -18,8 +18,8 @@ std::optional<std::string> node_complaint(const node_config& node,
                                           std::span<const node_config> before);
 
 /// Makes `[actors]` the sum over the nodes, where there are any; a count that
-/// was given and differs, an unknown head and a kind that no node starts are
-/// errors.
+/// was given and differs, an unknown head, a kind that no node starts and
+/// weights that cannot reach a node's rollouts are errors.
 result<void> settle_nodes(config& settings, const knob_origins& origins);
 
 } // namespace swage

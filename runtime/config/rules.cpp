@@ -26,6 +26,9 @@ bool has_stage(const config& c, std::string_view name) {
 /// A slow link moves this much in a second.
 constexpr double slow_link_bytes = 25e6;
 
+/// Tokens of the prompt and the response, log-probability and text.
+constexpr double trajectory_bytes_per_token = 16;
+
 /// Two knobs that must agree.
 struct rule {
   std::string_view left, right;
@@ -76,6 +79,14 @@ constexpr std::array rules = {
        },
        "a chunk of weights is one message, so chunk_bytes is below "
        "max_message_bytes"},
+  rule{"policy.max_tokens", "cluster.max_message_bytes",
+       [](const config& c) {
+         return trajectory_bytes_per_token * c.policy.max_tokens
+                  * c.rollout.max_turns
+                <= static_cast<double>(c.cluster.max_message_bytes);
+       },
+       "a trajectory is one message, so 16 * max_tokens * max_turns is at most "
+       "max_message_bytes"},
   rule{"policy.max_tokens", "rollout.max_new_tokens",
        [](const config& c) {
          return c.rollout.max_new_tokens < c.policy.max_tokens;
@@ -120,13 +131,23 @@ constexpr std::array rules = {
        "early_bonus_first is above early_bonus_second"},
   rule{"learner.seq_mask_delta", "learner.seq_mask",
        [](const config& c) {
-         bool by_sequence = c.learner.seq_mask == "mirrorpop"
-                            || c.learner.seq_mask == "geometric";
-         return c.learner.seq_mask_delta > 0 || by_sequence
-                || c.learner.seq_mask == "none";
+         return c.learner.seq_mask_delta > 0 || c.learner.seq_mask != "random";
        },
-       "only mirrorpop and geometric can take their bound from the floor, so "
-       "seq_mask_delta is above 0 for any other mask"},
+       "random cannot take its bound from the floor, so seq_mask_delta is "
+       "above 0 for it"},
+  rule{"learner.seq_mask", "cluster.max_message_bytes",
+       [](const config& c) {
+         bool by_token = c.learner.seq_mask == "icepop"
+                         || c.learner.seq_mask == "tis";
+         double tokens = 1.0 * c.buffer.groups_per_batch * c.rollout.group_size
+                         * c.rollout.max_new_tokens * c.rollout.max_turns;
+         return !by_token || c.cluster.nodes.empty()
+                || sizeof(float) * tokens
+                     <= static_cast<double>(c.cluster.max_message_bytes);
+       },
+       "the weights of a batch's tokens are one message between nodes, so 4 * "
+       "groups_per_batch * group_size * max_new_tokens * max_turns is at most "
+       "max_message_bytes"},
   rule{"cluster.tls_certificate", "cluster.tls_key",
        [](const config& c) {
          return c.cluster.tls_certificate.empty() == c.cluster.tls_key.empty();

@@ -12,6 +12,8 @@ bool within(const drift_statistic& sample, const mask_rule& rule) {
   // NaN compares false, so a sequence that cannot be compared is not trained.
   switch (rule.kind) {
     case mask_kind::none:
+    case mask_kind::icepop:
+    case mask_kind::tis:
       return true;
     case mask_kind::geometric:
       return std::abs(sample.mean_signed) <= rule.delta;
@@ -34,6 +36,27 @@ double quantile(std::vector<double> values, double q) {
   std::nth_element(values.begin(), values.begin() + static_cast<long>(at),
                    values.end());
   return values[at];
+}
+
+float token_weight(double log_ratio, const mask_rule& rule) {
+  if (std::isnan(log_ratio))
+    return 0;
+  if (rule.kind == mask_kind::tis)
+    return static_cast<float>(
+      log_ratio < std::log(rule.cap) ? std::exp(log_ratio) : rule.cap);
+  const auto inside = log_ratio >= std::log(rule.low)
+                      && log_ratio <= std::log(rule.high);
+  return inside ? static_cast<float>(std::exp(log_ratio)) : 0;
+}
+
+void count_tokens(drift_report& out, const judgement& one,
+                  const mask_rule& rule) {
+  const auto cap = static_cast<float>(rule.cap);
+  out.tokens += one.weights.size();
+  for (auto weight : one.weights) {
+    out.masked_tokens += weight == 0;
+    out.capped_tokens += rule.kind == mask_kind::tis && weight == cap;
+  }
 }
 
 void count_masked(drift_report& out, double advantage) {
@@ -60,6 +83,10 @@ drift_statistic drift(std::span<const float> current,
   return out;
 }
 
+bool weighs_tokens(mask_kind kind) {
+  return kind == mask_kind::icepop || kind == mask_kind::tis;
+}
+
 mask_rule make_mask_rule(const learner_config& settings, double floor) {
   mask_rule rule;
   if (settings.seq_mask == "none")
@@ -68,6 +95,13 @@ mask_rule make_mask_rule(const learner_config& settings, double floor) {
     rule.kind = mask_kind::geometric;
   else if (settings.seq_mask == "random")
     rule.kind = mask_kind::random;
+  else if (settings.seq_mask == "icepop")
+    rule.kind = mask_kind::icepop;
+  else if (settings.seq_mask == "tis")
+    rule.kind = mask_kind::tis;
+  rule.low = settings.icepop_low;
+  rule.high = settings.icepop_high;
+  rule.cap = settings.tis_cap;
   rule.delta = settings.seq_mask_delta > 0
                  ? settings.seq_mask_delta
                  : std::max(settings.seq_mask_auto_min,
@@ -92,10 +126,20 @@ std::vector<judgement> judge_drift(std::span<const drift_statistic> samples,
   return out;
 }
 
+std::vector<float> token_weights(std::span<const float> current,
+                                 std::span<const float> behaviour,
+                                 const mask_rule& rule) {
+  std::vector<float> out(current.size());
+  for (size_t t = 0; t < out.size(); ++t)
+    out[t] = token_weight(static_cast<double>(current[t]) - behaviour[t], rule);
+  return out;
+}
+
 drift_report summarise(std::span<const judgement> judgements,
-                       std::span<const double> advantages, double delta) {
+                       std::span<const double> advantages,
+                       const mask_rule& rule) {
   drift_report out;
-  out.delta = delta;
+  out.delta = weighs_tokens(rule.kind) ? 0 : rule.delta;
   out.samples = static_cast<uint32_t>(judgements.size());
   std::vector<double> absolute;
   std::vector<double> with_sign;
@@ -107,6 +151,7 @@ drift_report summarise(std::span<const judgement> judgements,
     with_sign.push_back(one.mean_signed);
     out.staleness_mean += static_cast<double>(one.staleness);
     out.staleness_max = std::max(out.staleness_max, one.staleness);
+    count_tokens(out, one, rule);
     if (!one.kept)
       count_masked(out, i < advantages.size() ? advantages[i] : 0);
   }

@@ -55,6 +55,19 @@ std::vector<double> batch_advantages(const batch& what,
   return out;
 }
 
+namespace {
+
+/// At most `count` elements from `begin` on.
+std::vector<float> part_of(const std::vector<float>& all, size_t begin,
+                           size_t count) {
+  begin = std::min(begin, all.size());
+  auto end = std::min(begin + count, all.size());
+  return {all.begin() + static_cast<long>(begin),
+          all.begin() + static_cast<long>(end)};
+}
+
+} // namespace
+
 std::vector<train_sample> make_train_samples(const judged_batch& from,
                                              const learner_config& settings) {
   const auto rl = is_reinforcement(from.what.kind);
@@ -62,6 +75,7 @@ std::vector<train_sample> make_train_samples(const judged_batch& from,
     = batch_advantages(from.what, from.samples, settings.std_floor);
   std::vector<train_sample> out;
   for (size_t i = 0; i < from.samples.size(); ++i) {
+    size_t weighed = 0; // Of its tokens, turn after turn.
     auto kind = i < from.what.members.size() ? from.what.members[i].kind
                                              : item_kind::task;
     for (auto* one : trained_turns(from.what.kind, kind, from.samples[i])) {
@@ -71,8 +85,12 @@ std::vector<train_sample> make_train_samples(const judged_batch& from,
       sample.advantage = advantage[i];
       if (rl)
         sample.behaviour = one->logprobs;
-      if (i < from.judgements.size())
-        sample.kept = from.judgements[i].kept;
+      if (i < from.judgements.size()) {
+        auto& judged = from.judgements[i];
+        sample.kept = judged.kept;
+        sample.weights = part_of(judged.weights, weighed, one->response.size());
+        weighed += one->response.size();
+      }
       out.push_back(std::move(sample));
     }
   }

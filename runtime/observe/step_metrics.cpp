@@ -6,8 +6,9 @@ namespace swage {
 
 namespace {
 
-double share_of(uint32_t part, uint32_t whole) {
-  return static_cast<double>(part) / std::max(1u, whole);
+double share_of(uint64_t part, uint64_t whole) {
+  return static_cast<double>(part)
+         / static_cast<double>(std::max<uint64_t>(1, whole));
 }
 
 } // namespace
@@ -50,6 +51,10 @@ std::vector<scalar> drift_scalars(const drift_report& report) {
     {"offpolicy/lag", std::max(0.0, report.mean_abs_p50 - report.floor)},
     {"offpolicy/delta", report.delta},
     {"offpolicy/seq_masked_fraction", share_of(masked, report.samples)},
+    {"offpolicy/token_masked_fraction",
+     share_of(report.masked_tokens, report.tokens)},
+    {"offpolicy/token_capped_fraction",
+     share_of(report.capped_tokens, report.tokens)},
     {"offpolicy/masked_advantage_positive",
      share_of(report.masked_positive, report.samples)},
     {"offpolicy/masked_advantage_negative",

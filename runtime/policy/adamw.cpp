@@ -14,19 +14,18 @@ adamw::adamw(const adamw_options& options, std::vector<adamw_segment> segments)
 }
 
 void adamw::step(std::span<float> parameters, std::span<const float> gradients,
-                 double lr, double scale) {
+                 const adamw_rate& how) {
   ++steps;
   auto t = static_cast<double>(steps);
   auto b1 = static_cast<float>(options_.beta1);
   auto b2 = static_cast<float>(options_.beta2);
-  auto rate = static_cast<float>(lr / (1 - std::pow(options_.beta1, t)));
+  auto rate = static_cast<float>(how.lr / (1 - std::pow(options_.beta1, t)));
   auto correction = static_cast<float>(
     1 / std::sqrt(1 - std::pow(options_.beta2, t)));
   auto eps = static_cast<float>(options_.epsilon);
-  auto factor = static_cast<float>(scale);
+  auto factor = static_cast<float>(how.scale);
   for (auto& [begin, end, decays] : segments_) {
-    auto keep = static_cast<float>(decays ? 1 - lr * options_.weight_decay
-                                          : 1.0);
+    auto keep = static_cast<float>(decays ? 1 - how.lr * how.weight_decay : 1.0);
     for (size_t i = begin; i < end; ++i) {
       float g = gradients[i] * factor;
       first[i] = b1 * first[i] + (1 - b1) * g;

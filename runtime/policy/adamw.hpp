@@ -8,7 +8,13 @@ namespace swage {
 
 struct adamw_options {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay = 0.1;
+};
+
+/// What a step may change.
+struct adamw_rate {
+  double lr = 0;
+  double weight_decay = 0;
+  double scale = 1; ///< Of the gradients: what clipping makes of it.
 };
 
 /// A run of the flat buffer, and whether weight decay applies to it.
@@ -26,10 +32,8 @@ class adamw {
 public:
   adamw(const adamw_options& options, std::vector<adamw_segment> segments);
 
-  /// One step with the gradients multiplied by `scale` (1, or what clipping
-  /// makes of it).
   void step(std::span<float> parameters, std::span<const float> gradients,
-            double lr, double scale);
+            const adamw_rate& rate);
 
   /// Forgets the moments and the number of steps.
   void reset();

@@ -27,7 +27,6 @@ make_torch_generator(const std::filesystem::path& directory,
 
 struct optimizer_options {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay = 0.1;
 };
 
 result<std::unique_ptr<trainer>>

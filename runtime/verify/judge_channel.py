@@ -5,8 +5,12 @@ files of tensors."""
 import ctypes
 import json
 import mmap
+import os
+import select
 import socket
 import struct
+import sys
+import threading
 
 from judge_task import ProtocolError, store
 
@@ -22,7 +26,12 @@ class Channel:
         """(message, fds), or None when the engine is gone."""
         head, fds = b"", []
         while len(head) < 4:
-            data, more, _, _ = socket.recv_fds(self.socket, 4 - len(head), 16)
+            try:
+                data, more, _, _ = socket.recv_fds(
+                    self.socket, 4 - len(head), 16
+                )
+            except ConnectionResetError:
+                return None
             fds += more
             if not data:
                 return None
@@ -38,7 +47,22 @@ class Channel:
 
     def send(self, message):
         body = json.dumps(message).encode()
-        self.socket.sendall(struct.pack("<I", len(body)) + body)
+        try:
+            self.socket.sendall(struct.pack("<I", len(body)) + body)
+        except (BrokenPipeError, ConnectionResetError):
+            sys.exit(0)  # The engine is gone; nobody is left to be told.
+
+    def end_with_engine(self):
+        """Ends this process when the engine does, whatever it is doing: a
+        task's own code may never come back to `receive`."""
+        gone = select.poll()
+        gone.register(self.socket, select.POLLRDHUP)
+
+        def wait():
+            gone.poll()
+            os._exit(0)
+
+        threading.Thread(target=wait, daemon=True).start()
 
 
 class Mapping:

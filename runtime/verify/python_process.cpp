@@ -51,10 +51,12 @@ std::vector<std::string> child_environment() {
   return out;
 }
 
-result<pid_t> spawn(const python_program& what, int socket) {
+result<pid_t> spawn(const python_program& what, int socket, int words) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+  for (int standard : {1, 2})
+    posix_spawn_file_actions_adddup2(&actions, words < 0 ? 0 : words, standard);
   posix_spawn_file_actions_adddup2(&actions, socket, child_socket);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -191,8 +193,7 @@ result<json> receive(int fd, const patience& until) {
 
 } // namespace
 
-python_process::python_process(python_program what, pid_t pid, int socket)
-  : what_{std::move(what)}, pid_{pid}, socket_{socket} {
+python_process::python_process(python_program what) : what_{std::move(what)} {
 }
 
 python_process::~python_process() {
@@ -210,14 +211,14 @@ python_process::start(const python_program& what) {
   // posix_spawn leaves CLOEXEC on if both numbers are the same.
   if (ends[1] == child_socket)
     ends[1] = ::fcntl(child_socket, F_DUPFD_CLOEXEC, child_socket + 1);
-  auto pid = spawn(what, ends[1]);
+  std::unique_ptr<python_process> made{new python_process{what}};
+  made->socket_ = ends[0];
+  auto pid = spawn(what, ends[1], made->words_.fd());
   ::close(ends[1]);
-  if (!pid) {
-    ::close(ends[0]);
+  if (!pid)
     return tl::unexpected{pid.error()};
-  }
-  return std::unique_ptr<python_process>{
-    new python_process{what, *pid, ends[0]}};
+  made->pid_ = *pid;
+  return made;
 }
 
 result<void> python_process::wait_until_ready(const std::stop_token& stop) {
@@ -237,6 +238,7 @@ result<json> python_process::ask(const json& request, std::span<const int> fds,
   if (!ready_)
     if (auto up = wait_until_ready(stop); !up)
       return tl::unexpected{up.error()};
+  words_.trim();
   patience until{timeout_s, stop};
   auto body = request.dump(-1, ' ', false, json::error_handler_t::replace);
   auto size = static_cast<uint32_t>(body.size());
@@ -259,9 +261,10 @@ error python_process::lost(ec code, const std::string& why) {
   auto reason = code == ec::timeout     ? "missed its deadline"
                 : code == ec::cancelled ? "was stopped on request"
                                         : "died";
-  return {code,
-          fmt::format("{} {}: {}", what_.script.filename().string(), reason,
-                      why)};
+  auto said = code == ec::infra ? words_.text() : std::string{};
+  return {code, fmt::format("{} {}: {}{}{}", what_.script.filename().string(),
+                            reason, why, said.empty() ? "" : "; it said: ",
+                            said)};
 }
 
 void python_process::end() {

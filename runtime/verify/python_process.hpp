@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/error.hpp"
+#include "runtime/verify/last_words.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,7 +26,8 @@ struct python_program {
 /// A trusted Python child that answers requests, one at a time, over a Unix
 /// socket: 32-bit little-endian length, JSON, file descriptors with the first
 /// byte. Ends with this object; a child that missed a deadline is killed,
-/// since its answer would be taken for the next one's.
+/// since its answer would be taken for the next one's. What it prints is told
+/// when it dies, and nowhere else.
 class python_process {
 public:
   /// Spawns the child and returns at once. It may be called with threads
@@ -48,7 +50,7 @@ public:
   double cpu_s() const;
 
 private:
-  python_process(python_program what, pid_t pid, int socket);
+  explicit python_process(python_program what);
 
   result<void> wait_until_ready(const std::stop_token& stop);
   error lost(ec code, const std::string& why);
@@ -57,6 +59,7 @@ private:
   python_program what_;
   pid_t pid_ = -1;
   int socket_ = -1;
+  last_words words_;
   bool ready_ = false;
 };
 

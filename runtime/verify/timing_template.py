@@ -162,12 +162,13 @@ class Template:
             raise OSError("the system call filter cannot be made")
 
     def candidate(self, message, fds):
+        parent = os.getpid()
         pid = os.fork()
         if pid:
             self.children.add(pid)
             return {"pid": pid}
         try:
-            self.start_child()
+            self.start_child(parent)
             artifact, data, control = keep_only(fds)
             view = View(None, 0, 0)
             note = ctypes.create_string_buffer(256)
@@ -180,12 +181,13 @@ class Template:
             os._exit(3)
 
     def reference(self, message, fds):
+        parent = os.getpid()
         pid = os.fork()
         if pid:
             self.children.add(pid)
             return {"pid": pid}
         try:
-            self.start_child()
+            self.start_child(parent)
             data, control, specification, results = keep_only(fds)
             size = os.fstat(specification).st_size
             timed = TimedReference(
@@ -201,9 +203,12 @@ class Template:
         finally:
             os._exit(3)
 
-    def start_child(self):
-        # Of this process, which waits for the engine: dies with it.
+    def start_child(self, parent):
+        # Of this process, which waits for the engine: dies with it. The fork is
+        # the main thread's, which lives as long as the process does.
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(3)
         ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # PR_SET_TIMERSLACK
 
     def end(self, message, fds):

@@ -57,7 +57,8 @@ struct fixture {
                           reason = std::move(why);
                         }};
     auto learner = sim.sys.spawn<actor_of<learner_state>>(std::move(parts));
-    sim.tell(learner, wire_atom_v, learner_wiring{1, buffer, mirror, weights});
+    sim.tell(learner, wire_atom_v,
+             learner_wiring{1, buffer, mirror, weights, rollouts});
     sim.run();
     return learner;
   }
@@ -74,6 +75,7 @@ struct fixture {
   test::simulation sim;
   buffer_actor buffer;
   publisher_actor weights;
+  std::vector<rollout_actor> rollouts;
 };
 
 test::scripted_mirror_state::answers stages(uint64_t last) {
@@ -105,6 +107,15 @@ TEST_CASE("a learner trains, publishes, commits and ends",
   CHECK(f.script.committed[2].mean_return == 1);
   CHECK(f.script.checkpoints
         == std::vector<std::pair<uint64_t, uint64_t>>{{2, 22}, {3, 33}});
+}
+
+TEST_CASE("each stage has a weight decay of its own", "[actors][learner]") {
+  fixture f;
+  f.settings.learner.sft_weight_decay = 0.25;
+  f.settings.learner.weight_decay = 0.5;
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.model->decays == std::vector<double>{0.25, 0.25, 0.5});
 }
 
 TEST_CASE("a restarted learner goes on from its checkpoint",
@@ -202,4 +213,16 @@ TEST_CASE("a stop while waiting leaves a checkpoint", "[actors][learner]") {
   CHECK(last == 1);
   CHECK(f.ends == 1);
   CHECK(f.script.checkpoints.size() == 1);
+}
+
+TEST_CASE("every rollout is told of every version", "[actors][learner]") {
+  fixture f;
+  std::vector<uint64_t> told[2];
+  for (auto& versions : told)
+    f.rollouts.push_back(
+      f.sim.sys.spawn<actor_of<test::hinted_rollout_state>>(&versions));
+  f.start(stages(3));
+  f.sim.advance(10);
+  for (auto& versions : told)
+    CHECK(versions == std::vector<uint64_t>{0, 1, 2, 3});
 }

@@ -7,20 +7,25 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <cmath>
+#include <string>
+
 using namespace swage;
 using Catch::Approx;
 
 namespace {
 
 struct fixture {
-  fixture() {
+  explicit fixture(const std::string& mask = "mirrorpop") {
+    settings.learner.seq_mask = mask;
     settings.learner.seq_mask_delta = 0.1;
     buffer = sim.sys.spawn<actor_of<test::scripted_buffer_state>>(&script);
     auto weights
       = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
     mirror = sim.sys.spawn<actor_of<mirror_state>>(
       mirror_parts{std::make_shared<test::constant_scorer>(-1.f), settings,
-                   std::make_shared<progress_counter>()});
+                   std::make_shared<progress_counter>(),
+                   [this](const drift_report& one) { seen.push_back(one); }});
     sim.tell(mirror, wire_atom_v, mirror_wiring{1, buffer, weights, {}});
     published.kept[4] = test::tiny_snapshot(4);
   }
@@ -50,6 +55,7 @@ struct fixture {
   test::weights_script published;
   config settings;
   batch what;
+  std::vector<drift_report> seen;
   test::simulation sim;
   buffer_actor buffer;
   mirror_actor mirror;
@@ -82,6 +88,31 @@ TEST_CASE("samples that drifted are masked and recorded",
   REQUIRE(f.script.drifts.size() == 1);
   CHECK(f.script.drifts[0].masked_negative == 1);
   CHECK(f.script.drifts[0].floor == Approx(0.02).epsilon(1e-3));
+  REQUIRE(f.seen.size() == 1);
+  CHECK(f.seen[0].step == 5);
+}
+
+TEST_CASE("token weights are judged, recorded and handed on",
+          "[actors][mirror]") {
+  fixture f{"icepop"};
+  f.add(0, -1.5f, 4); // rho = exp(0.5), in the window.
+  f.add(1, -9.f, 4);  // rho = exp(8), no token of it is.
+  f.script.samples[{9, 0}].turns[0].logprobs[1] = -4; // exp(3) is not.
+  f.serve();
+  auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                       uint64_t{4});
+  REQUIRE(reply.what.judgements.size() == 2);
+  auto& some = reply.what.judgements[0];
+  REQUIRE(some.weights.size() == 3);
+  CHECK(some.weights[0] == Approx(std::exp(0.5)));
+  CHECK(some.weights[1] == 0);
+  CHECK(some.kept);
+  CHECK_FALSE(reply.what.judgements[1].kept);
+  REQUIRE(f.script.judged.size() == 1);
+  CHECK(f.script.judged[0].judgements[0].weights == some.weights);
+  REQUIRE(f.seen.size() == 1);
+  CHECK(f.seen[0].tokens == 6);
+  CHECK(f.seen[0].masked_tokens == 4);
 }
 
 TEST_CASE("a redo keeps its recorded judgements", "[actors][mirror]") {
@@ -91,12 +122,14 @@ TEST_CASE("a redo keeps its recorded judgements", "[actors][mirror]") {
   recorded.step = 5;
   recorded.item = 9;
   recorded.kept = true;
+  recorded.weights = {1, 0, 2};
   f.what.recorded = {recorded};
   f.serve();
   auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
                                        uint64_t{4});
   REQUIRE(reply.what.judgements.size() == 1);
   CHECK(reply.what.judgements[0].kept); // Judged anew it would be masked.
+  CHECK(reply.what.judgements[0].weights == recorded.weights);
   CHECK(f.script.judged.empty());
 }
 

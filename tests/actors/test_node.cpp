@@ -42,6 +42,18 @@ TEST_CASE("nodes are wired to each other in both directions",
   }
 }
 
+TEST_CASE("the learner knows the rollouts of all nodes", "[actors][node]") {
+  cluster c;
+  auto head = c.start_head();
+  CHECK(head.learner_wired->rollouts == head.here.rollouts);
+  auto a = c.start_worker("a");
+  c.sim.advance(3);
+  CHECK(head.learner_wired->rollouts.size() == 2);
+  CHECK(head.learner_wired->weights == head.here.publisher);
+  c.kill(a);
+  CHECK(head.learner_wired->rollouts == head.here.rollouts);
+}
+
 TEST_CASE("nobody is wired again without a change", "[actors][node]") {
   cluster c;
   auto head = c.start_head();

@@ -6,8 +6,12 @@
 #include "tests/support/simulation.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <deque>
+#include <functional>
+#include <string>
+#include <utility>
 
 using namespace swage;
 
@@ -38,8 +42,24 @@ grant make_grant(uint64_t item, std::vector<uint32_t> missing) {
   return out;
 }
 
+/// Calls `hook` at every step.
+class watched_generator : public test::counting_generator {
+public:
+  watched_generator(uint32_t length, std::function<void()> hook)
+    : counting_generator(length), hook_(std::move(hook)) {}
+
+  std::vector<sequence_output> step() override {
+    hook_();
+    return counting_generator::step();
+  }
+
+private:
+  std::function<void()> hook_;
+};
+
 struct fixture {
-  fixture() {
+  explicit fixture(const std::string& transport = "auto") {
+    settings.weights.transport = transport;
     script.submit = [](uint64_t, const trajectory&) {
       return submit_status::accepted;
     };
@@ -58,7 +78,8 @@ struct fixture {
       = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
     pool = make_pool();
     rollout_parts parts{owner{"n", 1, 0},
-                        std::make_shared<test::counting_generator>(5),
+                        std::make_shared<watched_generator>(
+                          5, [this] { on_step(); }),
                         make_tools(),
                         settings,
                         std::make_shared<progress_counter>(),
@@ -73,6 +94,14 @@ struct fixture {
     return sim.sys.spawn<actor_of<verifier_state>>(std::vector{slot}, 100.0);
   }
 
+  /// Version 1 is published, and hinted at, in the step number `during`.
+  void on_step() {
+    if (during == 0 || ++steps != during)
+      return;
+    published.kept[1] = test::tiny_snapshot(1);
+    post_anonymously(rollout, available_atom_v, uint64_t{1});
+  }
+
   void wire(uint64_t generation = 1) {
     rollout_wiring wiring{generation, buffer, weights,
                           {{node_id{"v", generation}, pool}}};
@@ -80,6 +109,7 @@ struct fixture {
   }
 
   config settings;
+  uint32_t during = 0, steps = 0;
   std::deque<grant> grants;
   std::vector<sync_request> synced;
   test::buffer_script script;
@@ -121,6 +151,50 @@ TEST_CASE("new weights arrive in flight and are stamped",
   REQUIRE(f.script.submitted.size() == 1);
   CHECK(f.script.submitted[0].oldest_version() == 1);
   CHECK(f.synced.back().have == 1);
+}
+
+TEST_CASE("a hint is pulled while a response is decoded",
+          "[actors][rollout]") {
+  fixture f;
+  f.during = 3;
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(3);
+  REQUIRE(f.script.submitted.size() == 1);
+  auto& versions = f.script.submitted[0].turns[0].versions;
+  REQUIRE(versions.size() == 2);
+  CHECK(versions[0].version == 0);
+  CHECK(versions[0].count >= 3);
+  CHECK(versions[1].version == 1);
+}
+
+TEST_CASE("an evaluation's weights stay until it is decoded",
+          "[actors][rollout]") {
+  fixture f;
+  f.during = 3;
+  f.grants = {make_grant(1, {0})};
+  f.grants.front().rule = weights_rule::exactly;
+  f.wire();
+  f.sim.advance(3);
+  REQUIRE(f.script.submitted.size() == 1);
+  auto& versions = f.script.submitted[0].turns[0].versions;
+  REQUIRE(versions.size() == 1);
+  CHECK(versions[0].version == 0);
+  CHECK(f.synced.back().have == 1); // As soon as it was.
+}
+
+TEST_CASE("weights are shared or sent as configured", "[actors][rollout]") {
+  auto [transport, shared, chunks] = GENERATE(
+    table<std::string, uint32_t, uint32_t>(
+      {{"auto", 1, 0}, {"local", 1, 0}, {"message", 0, 3}}));
+  CAPTURE(transport);
+  fixture f{transport};
+  f.published.kept = {{1, test::tiny_snapshot(1)}};
+  f.wire();
+  f.sim.advance(1);
+  CHECK(f.synced.back().have == 1);
+  CHECK(f.published.shared == shared);
+  CHECK(f.published.chunks == chunks);
 }
 
 TEST_CASE("a refused or lost submission is sent again",

@@ -90,6 +90,23 @@ struct probe_rollout_state {
   }
 };
 
+/// A learner that keeps its newest wiring.
+struct probe_learner_state {
+  using interface = learner_actor;
+  std::shared_ptr<learner_wiring> wiring; ///< Outlives the test's variables.
+
+  probe_learner_state(interface::pointer, std::shared_ptr<learner_wiring> log)
+    : wiring(std::move(log)) {}
+
+  interface::behavior_type make_behavior() {
+    return {
+      [this](wire_atom, const learner_wiring& x) { *wiring = x; },
+      [](advance_atom) {},
+      [](stop_atom, double) { return uint64_t{0}; },
+    };
+  }
+};
+
 struct probe_pool_state {
   using interface = verifier_actor;
 
@@ -113,6 +130,8 @@ struct cluster_node {
   node_actor handle;
   local_actors here;
   std::shared_ptr<rollout_log> rollout = std::make_shared<rollout_log>();
+  std::shared_ptr<learner_wiring> learner_wired
+    = std::make_shared<learner_wiring>();
   std::shared_ptr<progress_board> progress
     = std::make_shared<progress_board>();
   std::shared_ptr<learner_end> learner = std::make_shared<learner_end>();
@@ -130,7 +149,7 @@ public:
     addresses.clear(); // No handle may outlive the system.
   }
 
-  /// The head runs coordinator, buffer, and a publisher and a rollout too.
+  /// The head runs coordinator, buffer, publisher, a learner and a rollout.
   cluster_node start_head(uint64_t incarnation = 1) {
     cluster_node out;
     out.who = {"head", incarnation};
@@ -146,6 +165,8 @@ public:
     out.here.buffer = sim.sys.spawn<actor_of<probe_buffer_state>>(log_);
     out.here.publisher = sim.sys.spawn<actor_of<publisher_state>>(
       publisher_limits{}, uint64_t{1});
+    out.here.learner
+      = sim.sys.spawn<actor_of<probe_learner_state>>(out.learner_wired);
     start(out);
     return out;
   }
@@ -171,6 +192,7 @@ public:
     end(node.here.coordinator);
     end(node.here.buffer);
     end(node.here.publisher);
+    end(node.here.learner);
     end(node.here.pool);
     for (auto& one : node.here.rollouts)
       end(one);

@@ -114,6 +114,7 @@ public:
       return fail(ec::invalid_argument, refuse);
     log.push_back((options.what == objective::sft ? "sft " : "grpo ")
                   + std::to_string(samples.size()));
+    decays.push_back(options.weight_decay);
     step_report out;
     out.samples = static_cast<uint32_t>(samples.size());
     out.stepped = true;
@@ -138,6 +139,7 @@ public:
   }
 
   std::vector<std::string> log;
+  std::vector<double> decays; ///< Of each step.
   std::string refuse; ///< Not empty: every step fails with it.
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,8 @@ struct scripted_buffer_state {
 struct weights_script {
   std::map<uint64_t, snapshot> kept;
   std::vector<uint64_t> published;
+  uint32_t shared = 0; ///< Answers to `local`,
+  uint32_t chunks = 0; ///< and to `chunk`.
 };
 
 struct scripted_publisher_state {
@@ -115,13 +118,26 @@ struct scripted_publisher_state {
         auto it = script->kept.find(version);
         if (it == script->kept.end())
           return to_caf({ec::not_found, "no such version"});
+        ++script->shared;
         return local_snapshot{it->second};
       },
-      [](open_atom, const owner&, uint64_t) -> caf::result<pull_ticket> {
-        return to_caf({ec::unsupported, "this test is one process"});
+      [this](open_atom, const owner&,
+             uint64_t version) -> caf::result<pull_ticket> {
+        auto it = script->kept.find(version);
+        if (it == script->kept.end())
+          return to_caf({ec::not_found, "no such version"});
+        auto& what = it->second.what;
+        auto chunks = (what.bytes + chunk_bytes - 1) / chunk_bytes;
+        return pull_ticket{version, what, chunk_bytes,
+                           static_cast<uint32_t>(chunks)};
       },
-      [](chunk_atom, uint64_t, uint32_t) -> caf::result<weight_chunk> {
-        return to_caf({ec::unsupported, "this test is one process"});
+      [this](chunk_atom, uint64_t ticket, uint32_t index) {
+        ++script->chunks;
+        auto& data = *script->kept.at(ticket).data;
+        auto* bytes = reinterpret_cast<const char*>(data.data());
+        std::string whole{bytes, data.size()};
+        return weight_chunk{index,
+                            whole.substr(index * chunk_bytes, chunk_bytes)};
       },
       [](close_atom, uint64_t) {},
       [](pin_atom, uint64_t) {},
@@ -129,7 +145,30 @@ struct scripted_publisher_state {
     };
   }
 
+  static constexpr uint64_t chunk_bytes = 3;
   weights_script* script;
+};
+
+/// A rollout that notes the versions that it is told of.
+struct hinted_rollout_state {
+  using interface = rollout_actor;
+
+  hinted_rollout_state(rollout_actor::pointer, std::vector<uint64_t>* told)
+    : versions(told) {}
+
+  rollout_actor::behavior_type make_behavior() {
+    return {
+      [](wire_atom, const rollout_wiring&) {},
+      [this](available_atom, uint64_t version) {
+        versions->push_back(version);
+      },
+      [](rescore_atom, const rescore_request&) { return rescore_reply{}; },
+      [](step_atom) {},
+      [](drain_atom, double) {},
+    };
+  }
+
+  std::vector<uint64_t>* versions;
 };
 
 /// A mirror that answers from a list, then that the run is over.

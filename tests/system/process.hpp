@@ -27,6 +27,8 @@ public:
 
   void signal(int number) const;
 
+  pid_t pid() const { return pid_; }
+
   /// Sends `number` to the only child of this process; false without one.
   bool signal_child(int number) const;
 

@@ -4,6 +4,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <utility>
+
 using Catch::Matchers::ContainsSubstring;
 using swage::test::scratch;
 
@@ -110,12 +113,60 @@ TEST_CASE("an existing run is not overwritten", "[tools][cli]") {
   CHECK(swage::test::content(folder.path("run/run.db")) == "something");
 }
 
+TEST_CASE("a setting that is not built is refused by name",
+          "[tools][cli]") {
+  for (auto [file, name] :
+       {std::pair{"configs/published-cuda.toml", "verifier.target = \"cuda\""},
+        {"configs/published-musa.toml", "verifier.target = \"musa\""}}) {
+    auto told = run({"train", file, "--dry-run"});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(name));
+  }
+}
+
+TEST_CASE("a fork says what it needs", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  auto refusal = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"train", file});
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    return told.err;
+  };
+  auto run = folder.path("run"), made = folder.path("new");
+  CHECK_THAT(refusal({"--fork", "3"}), ContainsSubstring("--from RUN_DIR"));
+  CHECK_THAT(refusal({"--from", run}), ContainsSubstring("--fork STEP"));
+  CHECK_THAT(refusal({"--fork", "3", "--from", run}),
+             ContainsSubstring("--out NEW_DIR"));
+  CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", made, "--resume"}),
+             ContainsSubstring("--resume"));
+  CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", made}),
+             ContainsSubstring("expected the folder of a run"));
+  std::filesystem::create_directories(run);
+  CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", made}),
+             ContainsSubstring("has no checkpoint of that step"));
+  CHECK_FALSE(std::filesystem::exists(made));
+}
+
 TEST_CASE("more than one learner is refused by name", "[tools][cli]") {
   scratch folder;
   auto told = run({"train", "configs/quickstart.toml", "--out",
                    folder.path("run"), "--set", "actors.learner=2"});
   CHECK(told.code == 2);
   CHECK_THAT(told.err, ContainsSubstring("actors.learner = 2"));
+}
+
+TEST_CASE("verify refuses what is not built", "[tools][cli]") {
+  scratch folder;
+  for (auto [option, value, name] :
+       {std::array{"--target", "cuda", "verifier.target = \"cuda\""},
+        {"--target", "musa", "verifier.target = \"musa\""},
+        {"--form", "module", "verifier.form = \"module\""}}) {
+    auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",
+                     folder.path("k.py"), option, value});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(name));
+  }
 }
 
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {

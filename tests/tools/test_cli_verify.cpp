@@ -1,3 +1,4 @@
+#include "tests/tools/model_server.hpp"
 #include "tests/tools/program.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -108,6 +109,46 @@ TEST_CASE("a module that is none is an invalid task", "[tools][verify]") {
     {"verify", "--task", folder.file("t.py", "raise ValueError(3)\n"),
      "--candidate", folder.file("k.cpp", kernel("")), "--json"});
   CHECK(told.code == 2);
+}
+
+TEST_CASE("a model on a server is evaluated", "[tools][eval]") {
+  swage::test::model_server server{
+    [](const json&, size_t count, httplib::Response& out) {
+      auto body = count == 1 ? "y[i * columns + j] = v > 0 ? v : 0;"
+                             : "y[i * columns + j] = v;";
+      swage::test::model_server::say(
+        "<think>a loop</think>\n```cpp\n" + kernel(body) + "```\n", out);
+    }};
+  scratch folder;
+  std::filesystem::create_directories(folder.path("tasks"));
+  folder.file("tasks/t.py", scaled_relu);
+  auto told = swage::test::swage(
+    {"eval", "configs/quickstart.toml", "--endpoint", server.url(), "--model",
+     "writer", "--tasks", folder.path("tasks"), "--samples", "2", "--set",
+     "tasks.prompt=full", "--set", "verifier.measure=false", "--json"});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  auto object = json::parse(told.out, nullptr, false);
+  REQUIRE(object.is_object());
+  CHECK(object["title"] == "writer");
+  CHECK(object["outcomes"]["ok"] == 1);
+  CHECK(object["outcomes"]["correctness_error:tolerance"] == 1);
+  REQUIRE(server.asked.size() == 2);
+  CHECK_THAT(server.asked[0]["messages"][0]["content"].get<std::string>(),
+             ContainsSubstring("class Model(nn.Module)"));
+}
+
+TEST_CASE("eval needs one policy and says so", "[tools][eval]") {
+  for (auto arguments :
+       {std::vector<std::string>{},
+        {"--checkpoint", "x", "--endpoint", "http://h:1", "--model", "m"},
+        {"--endpoint", "http://h:1"},
+        {"--checkpoint", "x", "--model", "m"}}) {
+    arguments.insert(arguments.begin(), {"eval", "configs/quickstart.toml"});
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring("--endpoint URL"));
+  }
 }
 
 TEST_CASE("people get lines and then feedback", "[tools][verify]") {

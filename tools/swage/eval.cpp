@@ -3,8 +3,10 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/report.hpp"
 #include "runtime/store/checkpoint.hpp"
+#include "runtime/task/prompt.hpp"
 #include "runtime/task/suite.hpp"
 #include "tools/swage/commands.hpp"
+#include "tools/swage/endpoint.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/run_tables.hpp"
 #include "tools/swage/sampler.hpp"
@@ -15,6 +17,7 @@
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 
 namespace swage {
@@ -22,7 +25,7 @@ namespace swage {
 namespace {
 
 struct eval_arguments {
-  std::string file, checkpoint, suite, part = "held-out";
+  std::string file, checkpoint, endpoint, model, suite, part = "held-out";
   std::vector<std::string> overrides;
   uint32_t samples = 0; ///< 0: the configuration's.
   bool json = false;
@@ -76,6 +79,41 @@ result<std::vector<task>> load_all(engine& judge, std::vector<task> all) {
   return loaded;
 }
 
+sampling sampling_of(const config& settings) {
+  auto& rollout = settings.rollout;
+  return {.temperature = static_cast<float>(rollout.eval_temperature),
+          .top_p = static_cast<float>(rollout.eval_top_p),
+          .max_new_tokens = rollout.max_new_tokens,
+          .seed = settings.run.seed};
+}
+
+/// The responses of a model that another program serves.
+result<std::vector<response>> draw(const endpoint_options& server,
+                                   const std::vector<task>& tasks,
+                                   const config& settings) {
+  if (settings.tasks.prompt == "compact")
+    log_warning("tasks.prompt = compact is for policies that were taught it; "
+                "--set tasks.prompt=full has instructions");
+  std::vector<endpoint_request> requests;
+  std::vector<response> all;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    for (uint32_t index = 0; index < settings.rollout.eval_samples; ++index) {
+      auto how = sampling_of(settings);
+      how.seed = sample_seed(how.seed, i, index, 0);
+      requests.push_back({render_prompt(tasks[i], settings.tasks.prompt), how});
+      all.push_back({i, index, {}});
+    }
+  terminal_progress shown{"ask", "samples"};
+  auto texts = ask_endpoint(
+    server, requests,
+    [&](size_t done, size_t total) { shown.update(done, total); });
+  if (!texts)
+    return tl::unexpected{texts.error()};
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i].text = std::move((*texts)[i]);
+  return all;
+}
+
 result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
                                    const std::vector<task>& tasks,
                                    const config& settings) {
@@ -83,10 +121,7 @@ result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
   if (!policy)
     return tl::unexpected{policy.error()};
   auto& rollout = settings.rollout;
-  sampling how{.temperature = static_cast<float>(rollout.eval_temperature),
-               .top_p = static_cast<float>(rollout.eval_top_p),
-               .max_new_tokens = rollout.max_new_tokens,
-               .seed = settings.run.seed};
+  auto how = sampling_of(settings);
   for (size_t i = 0; i < tasks.size(); ++i)
     if (auto ok = policy->ask(tasks[i], i, rollout.eval_samples, how); !ok)
       return tl::unexpected{ok.error()};
@@ -114,11 +149,32 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
   return column;
 }
 
+result<void> check(const eval_arguments& given) {
+  if (given.checkpoint.empty() == given.endpoint.empty())
+    return fail(ec::invalid_argument,
+                "eval needs one of --checkpoint DIR and --endpoint URL");
+  if (given.endpoint.empty() != given.model.empty())
+    return fail(ec::invalid_argument,
+                "--endpoint URL and --model NAME go together");
+  return {};
+}
+
+/// The key that such servers' clients take from there; most local ones need
+/// none.
+endpoint_options server_of(const eval_arguments& given) {
+  auto* key = std::getenv("OPENAI_API_KEY");
+  return {.url = given.endpoint, .model = given.model, .key = key ? key : ""};
+}
+
 int eval(const eval_arguments& given) {
+  if (auto ok = check(given); !ok)
+    return report(ok.error());
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
-  auto checkpoint = find_checkpoint(given.checkpoint);
+  result<std::filesystem::path> checkpoint;
+  if (given.endpoint.empty())
+    checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
     return report(checkpoint.error());
   auto tasks = load_tasks(given, *settings);
@@ -131,11 +187,14 @@ int eval(const eval_arguments& given) {
   auto loaded = load_all(**judge, std::move(*tasks));
   if (!loaded)
     return report(loaded.error());
-  auto responses = draw(*checkpoint, *loaded, *settings);
+  auto responses = checkpoint->empty()
+                     ? draw(server_of(given), *loaded, *settings)
+                     : draw(*checkpoint, *loaded, *settings);
   if (!responses)
     return report(responses.error());
   auto column = judge_all(**judge, *loaded, *responses);
-  column.title = checkpoint->filename().string();
+  column.title = checkpoint->empty() ? given.model
+                                     : checkpoint->filename().string();
   if (auto saved = checkpoint_store::open(*checkpoint))
     column.version = saved->step;
   eval_column columns[] = {column};
@@ -151,13 +210,16 @@ int eval(const eval_arguments& given) {
 action add_eval(CLI::App& app) {
   auto given = std::make_shared<eval_arguments>();
   auto* sub = app.add_subcommand("eval",
-                                 "Evaluates a checkpoint on a set of tasks.");
+                                 "Evaluates a checkpoint, or a model on a "
+                                 "server, on a set of tasks.");
   sub->add_option("CONFIG", given->file, "The configuration, a TOML file.")
     ->required();
-  sub
-    ->add_option("--checkpoint", given->checkpoint,
-                 "A checkpoint, or the folder of a run: its newest one.")
-    ->required();
+  sub->add_option("--checkpoint", given->checkpoint,
+                  "A checkpoint, or the folder of a run: its newest one.");
+  sub->add_option("--endpoint", given->endpoint,
+                  "An OpenAI-compatible server instead, such as "
+                  "http://localhost:8000/v1.");
+  sub->add_option("--model", given->model, "The server's name of the model.");
   sub
     ->add_option("--set", given->overrides,
                  "Overrides one knob: table.key=value.")

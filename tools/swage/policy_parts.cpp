@@ -17,9 +17,7 @@ policy_factory make_policy_factory(const config& settings) {
                                 settings.run.seed);
   };
   out.make_trainer = [settings] {
-    optimizer_options options;
-    options.weight_decay = settings.learner.weight_decay;
-    return make_torch_trainer(settings.policy.path, options, settings.run.seed);
+    return make_torch_trainer(settings.policy.path, {}, settings.run.seed);
   };
   out.make_scorer = [settings] {
     return make_torch_scorer(settings.policy.path, settings.learner.threads);

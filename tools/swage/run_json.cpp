@@ -101,7 +101,10 @@ json drift_json(const run_view& run) {
                     {"samples", x.samples},
                     {"masked_positive", x.masked_positive},
                     {"masked_negative", x.masked_negative},
-                    {"masked_zero", x.masked_zero}});
+                    {"masked_zero", x.masked_zero},
+                    {"tokens", x.tokens},
+                    {"masked_tokens", x.masked_tokens},
+                    {"capped_tokens", x.capped_tokens}});
   return list;
 }
 

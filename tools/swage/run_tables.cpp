@@ -25,6 +25,12 @@ std::string section(std::string_view heading, const std::string& text) {
   return fmt::format("\n{}\n\n{}", heading, text);
 }
 
+std::string share_text(uint64_t part, uint64_t whole) {
+  return fmt::format("{:.2f} %", 100.0 * static_cast<double>(part)
+                                   / static_cast<double>(std::max<uint64_t>(
+                                     whole, 1)));
+}
+
 std::string speedup_text(double speedup) {
   return speedup > 0 ? fmt::format("{:.2f}x", speedup) : "-";
 }
@@ -108,14 +114,26 @@ std::string hop_section(const run_view& run) {
 std::string drift_section(const run_view& run) {
   if (run.drift.empty())
     return "";
-  table rows{{"step", "median", "90 %", "largest", "floor", "bound",
-              "staleness", "masked +", "masked -", "masked 0"}};
-  for (auto* row : thinned(run.drift, most_drift_rows))
-    rows.add({number(row->step), figure(row->mean_abs_p50),
-              figure(row->mean_abs_p90), figure(row->mean_abs_max),
-              figure(row->floor), figure(row->delta),
-              figure(row->staleness_mean), number(row->masked_positive),
-              number(row->masked_negative), number(row->masked_zero)});
+  const bool by_token = std::ranges::any_of(
+    run.drift, [](auto& row) { return row.tokens > 0; });
+  std::vector<std::string> header = {"step",     "median",   "90 %",
+                                     "largest",  "floor",    "bound",
+                                     "staleness", "masked +", "masked -",
+                                     "masked 0"};
+  if (by_token)
+    header.insert(header.end(), {"masked tokens", "capped tokens"});
+  table rows{header};
+  for (auto* row : thinned(run.drift, most_drift_rows)) {
+    std::vector<std::string> cells = {
+      number(row->step), figure(row->mean_abs_p50), figure(row->mean_abs_p90),
+      figure(row->mean_abs_max), figure(row->floor), figure(row->delta),
+      figure(row->staleness_mean), number(row->masked_positive),
+      number(row->masked_negative), number(row->masked_zero)};
+    if (by_token)
+      cells.insert(cells.end(), {share_text(row->masked_tokens, row->tokens),
+                                 share_text(row->capped_tokens, row->tokens)});
+    rows.add(std::move(cells));
+  }
   return section("Drift: mean_t |log rho_t| of the samples of a batch, and how "
                  "many were masked by the sign of their advantage",
                  rows.text());

@@ -8,12 +8,14 @@
 #include "runtime/observe/topology_text.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/final_report.hpp"
+#include "tools/swage/fork.hpp"
 #include "tools/swage/policy_parts.hpp"
 #include "tools/swage/run_folder.hpp"
 #include "tools/swage/stop_signals.hpp"
 #include "tools/swage/supervisor.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,7 +29,8 @@ namespace {
 struct train_arguments {
   std::string file;
   std::vector<std::string> overrides;
-  std::string out, node;
+  std::string out, node, from;
+  std::optional<uint64_t> fork;
   bool resume = false, dry_run = false, help_config = false;
   /// Hidden: this process is the child that runs the node.
   std::optional<uint64_t> incarnation;
@@ -71,6 +74,27 @@ result<void> check_node(const config& settings, const std::string& node) {
                           node.empty() ? "no node was named" : node, names));
 }
 
+/// What a fork needs beside the configuration, and what excludes it.
+result<void> check_fork(const train_arguments& given, const config& settings) {
+  auto wrong = [](const char* why) { return fail(ec::invalid_argument, why); };
+  if (!given.fork)
+    return given.from.empty()
+             ? result<void>{}
+             : wrong("--from RUN_DIR says where a fork begins; give --fork "
+                     "STEP too");
+  if (given.from.empty())
+    return wrong("--fork STEP needs --from RUN_DIR, the run that it begins in");
+  if (given.out.empty())
+    return wrong("--fork STEP needs --out NEW_DIR, the folder of the new run");
+  if (given.resume)
+    return wrong("--fork begins a new run and --resume continues one: give "
+                 "one of them");
+  if (!given.node.empty() && given.node != settings.cluster.head)
+    return wrong("a fork is made by the head; start the other nodes with "
+                 "NEW_DIR/config.toml");
+  return {};
+}
+
 bool is_head(const config& settings, const std::string& node) {
   return node.empty() || node == settings.cluster.head;
 }
@@ -109,8 +133,18 @@ uint64_t next_incarnation() {
   return last = std::max(last + 1, ms);
 }
 
+/// What a person should know who forked.
+std::string fork_note(const checkpoint_info& point, const config& settings) {
+  return fmt::format("forked from step {} ({}) of {}; run.stages = {} begins "
+                     "with the first: leave out with --set what is done",
+                     point.step, point.stage,
+                     point.directory.parent_path().parent_path().string(),
+                     fmt::join(settings.run.stages, ","));
+}
+
 /// The parent: prepares the folder, then keeps a child running.
-int run_as_parent(const train_arguments& given, const config& settings) {
+int run_as_parent(const train_arguments& given, const config& settings,
+                  const std::optional<checkpoint_info>& point) {
   for (auto& program : {worker_program(), python_program()})
     if (!program)
       return report(program.error());
@@ -121,6 +155,11 @@ int run_as_parent(const train_arguments& given, const config& settings) {
                      : run_folder::join(path, settings, given.node);
   if (!folder)
     return report(folder.error());
+  if (point) {
+    if (auto copied = copy_checkpoint(*point, folder->path()); !copied)
+      return report(copied.error());
+    notes.push_back(fork_note(*point, settings));
+  }
   for (auto& note : notes)
     write_stderr(fmt::format("swage: {}\n", note));
   auto arguments = [&](uint64_t start) {
@@ -150,12 +189,22 @@ int train(const train_arguments& given) {
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
+  if (auto ok = check_fork(given, *settings); !ok)
+    return report(ok.error());
+  std::optional<checkpoint_info> point;
+  if (given.fork) {
+    auto found = find_fork_point(given.from, *given.fork);
+    if (!found)
+      return report(found.error());
+    settings->policy.path = forked_policy(given.out, *found).string();
+    point = std::move(*found);
+  }
   if (given.dry_run)
     return dry_run(*settings);
   if (auto ok = check_node(*settings, given.node); !ok)
     return report(ok.error());
   return given.incarnation ? run_as_node(given, *settings)
-                           : run_as_parent(given, *settings);
+                           : run_as_parent(given, *settings, point);
 }
 
 } // namespace
@@ -172,6 +221,11 @@ action add_train(CLI::App& app) {
   sub->add_option("--out", given->out,
                   "The run's folder; default: runs/<run.name>.");
   sub->add_flag("--resume", given->resume, "Continues the run in that folder.");
+  sub->add_option("--fork", given->fork,
+                  "Begins a new run with the weights of a checkpoint of this "
+                  "step; needs --from and --out.");
+  sub->add_option("--from", given->from,
+                  "The folder of the run that a fork begins in.");
   sub->add_option("--node", given->node,
                   "Which [[cluster.node]] this process is.");
   sub->add_flag("--dry-run", given->dry_run,

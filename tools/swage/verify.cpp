@@ -1,3 +1,4 @@
+#include "runtime/config/built.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/task/prototype.hpp"
 #include "tools/swage/commands.hpp"
@@ -41,6 +42,10 @@ int print_verdict(const verdict& outcome, bool json) {
 
 int verify(verify_arguments given) {
   given.how.measure = !given.no_measure;
+  for (auto built : {check_built("verifier.target", given.how.target),
+                     check_built("verifier.form", given.how.form)})
+    if (!built)
+      return report(built.error());
   auto what = read_task(given.task, given.how);
   if (!what)
     return report(what.error());

@@ -30,14 +30,22 @@ Tensor loss_of(const Tensor& logprobs, const Tensor& reference,
                const micro_batch& batch, const train_options& options) {
   if (options.what == objective::sft)
     return -logprobs.sum();
+  const bool weighed = !batch.weights.empty();
   auto advantages = tensor_of(batch.advantages);
-  auto ratio = bounded_exp(logprobs - tensor_of(batch.behaviour));
+  // A step is one update: what it begins with is what it computes.
+  auto from = weighed ? logprobs.detach() : tensor_of(batch.behaviour);
+  auto ratio = bounded_exp(logprobs - from);
   auto clipped = ratio.clamp(1 - options.clip_low, 1 + options.clip_high);
-  auto loss = -at::minimum(ratio * advantages, clipped * advantages).sum();
-  if (!reference.defined())
-    return loss;
-  auto away = reference - logprobs;
-  return loss + options.kl_coefficient * (bounded_exp(away) - away - 1).sum();
+  auto loss = -at::minimum(ratio * advantages, clipped * advantages);
+  if (weighed)
+    loss = loss * tensor_of(batch.weights);
+  if (reference.defined()) {
+    auto away = reference - logprobs;
+    loss = loss + options.kl_coefficient * (bounded_exp(away) - away - 1);
+  }
+  if (weighed)
+    loss = at::where(tensor_of(batch.weights) > 0, loss, at::zeros_like(loss));
+  return loss.sum();
 }
 
 loss_sums sums_of(const Tensor& logprobs, const micro_batch& batch,
@@ -53,6 +61,8 @@ loss_sums sums_of(const Tensor& logprobs, const micro_batch& batch,
     double ratio = std::exp(log_ratio);
     double advantage = static_cast<double>(batch.advantages[i]);
     out.abs_log_ratio += std::abs(log_ratio);
+    if (!batch.weights.empty())
+      continue; // Nothing is clipped where the step begins.
     if ((advantage > 0 && ratio > 1 + options.clip_high)
         || (advantage < 0 && ratio < 1 - options.clip_low))
       out.clipped += 1;

@@ -25,6 +25,9 @@ struct loss_sums {
 ///   GRPO: -sum_t min(rho_t A, clip(rho_t, 1 - low, 1 + high) A)
 ///         + beta sum_t (exp(d_t) - d_t - 1)
 /// with rho_t = p_t / mu_t and d_t = log p_ref,t - log p_t (the k3 estimator).
+/// Where tokens have weights w_t, as IcePop and TIS give them, the policy's
+/// term is multiplied by w_t, rho_t is p_t over p_t of the step's beginning,
+/// and a token of weight 0 is left out of both sums.
 /// Log-ratios are bounded where they are exponentiated, and nowhere else.
 /// `reference` holds log p_ref of each row; it is undefined where beta is 0.
 at::Tensor loss_of(const at::Tensor& logprobs, const at::Tensor& reference,

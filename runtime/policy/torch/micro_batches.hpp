@@ -17,11 +17,11 @@ struct micro_batch {
   std::vector<size_t> samples;   ///< Where they stood in the step's list.
   std::vector<float> behaviour;  ///< [rows]; empty for SFT.
   std::vector<float> advantages; ///< [rows]; empty for SFT.
+  std::vector<float> weights;    ///< [rows]; empty where no token has one.
 };
 
 /// Sorts the kept samples by length and cuts them into batches of at most
-/// `token_budget` padded tokens (a longer sample is a batch of its own), and
-/// of no more than keep a layer's activations in the CPU's caches.
+/// `token_budget` padded tokens; a longer sample is a batch of its own.
 std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
                                             objective what,
                                             uint32_t token_budget);

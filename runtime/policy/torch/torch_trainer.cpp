@@ -61,11 +61,17 @@ stored_tensor stored(const std::vector<float>& values) {
           std::as_bytes(std::span{values})};
 }
 
+/// Tokens that are trained, or all of them.
 uint64_t response_tokens(std::span<const train_sample> samples, bool all) {
   uint64_t out = 0;
-  for (auto& sample : samples)
-    if (all || sample.kept)
-      out += sample.response.size();
+  for (auto& sample : samples) {
+    if (!all && !sample.kept)
+      continue;
+    out += sample.response.size();
+    if (!all)
+      out -= static_cast<uint64_t>(
+        std::count(sample.weights.begin(), sample.weights.end(), 0.0f));
+  }
   return out;
 }
 
@@ -168,8 +174,7 @@ torch_trainer::open(const fs::path& directory, const optimizer_options& options,
   std::unique_ptr<torch_trainer> out{new torch_trainer};
   out->impl_ = std::make_unique<impl>(
     *config, *flat,
-    adamw_options{options.beta1, options.beta2, options.epsilon,
-                  options.weight_decay});
+    adamw_options{options.beta1, options.beta2, options.epsilon});
   out->impl_->config_text = std::move(*config_text);
   out->impl_->tokenizer_text = std::move(*tokenizer_text);
   return out;
@@ -217,8 +222,8 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
   double scale = options.grad_clip > 0
                    ? std::min(1.0, options.grad_clip / (out.grad_norm + 1e-6))
                    : 1.0;
-  impl_->optimizer.step(network.parameters(), network.gradients(), options.lr,
-                        scale);
+  impl_->optimizer.step(network.parameters(), network.gradients(),
+                        {options.lr, options.weight_decay, scale});
   auto tokens = static_cast<double>(total.tokens);
   out.loss = total.loss;
   out.clip_fraction = total.clipped / tokens;
@@ -347,7 +352,8 @@ torch_trainer::score(std::span<const scored_sequence> sequences,
       !checked)
     return tl::unexpected<error>(checked.error());
   std::vector<std::vector<float>> out(samples.size());
-  for (auto& batch : make_micro_batches(samples, objective::sft, 8192)) {
+  for (auto& batch : make_micro_batches(samples, objective::sft,
+                                        train_options{}.micro_batch_tokens)) {
     std::vector<float> entropies;
     auto logprobs = fused::target_logprobs(network.logits(batch.tokens),
                                            batch.tokens.targets, temperature,

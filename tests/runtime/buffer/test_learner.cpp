@@ -86,6 +86,7 @@ TEST_CASE("a redo gets the recorded mask", "[buffer][judgement]") {
   REQUIRE(what.recorded.empty());
   auto all = judge_all(what, true);
   all[1].kept = false;
+  all[0].weights = {0.5f, 0};
   REQUIRE(b.core->judged(b.epoch, all, 5));
   // A second judgement of the same samples changes nothing.
   REQUIRE(b.core->judged(b.epoch, judge_all(what, true), 6));
@@ -97,6 +98,7 @@ TEST_CASE("a redo gets the recorded mask", "[buffer][judgement]") {
   CHECK(again.recorded[0].kept);
   CHECK_FALSE(again.recorded[1].kept);
   CHECK(again.recorded[1].mean_abs == 0.25);
+  CHECK(again.recorded[0].weights == std::vector<float>{0.5f, 0});
 }
 
 TEST_CASE("only members of a batch are judged in it", "[buffer][judgement]") {

@@ -1,5 +1,6 @@
 #include "fixture.hpp"
 
+#include "runtime/buffer/record.hpp"
 #include "runtime/buffer/sqlite_journal.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -161,7 +162,8 @@ TEST_CASE("a judgement stays as it was first written", "[buffer][journal]") {
   db->put(some_item(1));
   store(*db, sample(1, 0, 1));
   db->put(batch_row{1, 0, 1, 1, 1, false, false, {{1, 0}}});
-  db->put(judgement{1, 1, 0, 0.5, -0.25, 0.01, 2, false}, 100);
+  db->put(judgement{1, 1, 0, 0.5, -0.25, 0.01, 2, false, {0.25f, 0, 1e-7f}},
+          100);
   db->put(judgement{1, 1, 0, 0.9, 0.9, 0.9, 0, true}, 200);
   REQUIRE(db->commit());
   auto found = db->judgements(1);
@@ -170,6 +172,54 @@ TEST_CASE("a judgement stays as it was first written", "[buffer][journal]") {
   CHECK(found->front().mean_abs == 0.5);
   CHECK(found->front().staleness == 2);
   CHECK_FALSE(found->front().kept);
+  CHECK(found->front().weights == std::vector<float>{0.25f, 0, 1e-7f});
+  // They go when no kept checkpoint needs them for a redo.
+  db->drop_payloads_through(1);
+  REQUIRE(db->commit());
+  CHECK(db->judgements(1)->front().weights.empty());
+  CHECK(db->judgements(1)->front().staleness == 2);
+}
+
+TEST_CASE("a run of the schema before is read and upgraded",
+          "[buffer][journal]") {
+  folder in;
+  {
+    auto db = open(in);
+    db->put(some_item(1));
+    store(*db, sample(1, 0, 1));
+    db->put(batch_row{1, 0, 1, 1, 1, false, false, {{1, 0}}});
+    drift_report drift;
+    drift.step = 1;
+    drift.delta = 0.5;
+    db->put(drift);
+    REQUIRE(db->commit());
+  }
+  {
+    auto db = sqlite::database::open(in.run_db(), sqlite::access::write);
+    REQUIRE(db);
+    REQUIRE(db->script("ALTER TABLE sample DROP COLUMN weights;"
+                       "ALTER TABLE drift DROP COLUMN tokens;"
+                       "ALTER TABLE drift DROP COLUMN masked_tokens;"
+                       "ALTER TABLE drift DROP COLUMN capped_tokens;"
+                       "PRAGMA user_version = 1;"));
+  }
+  auto before = run_record::open(in.run_db())->drift();
+  REQUIRE(before);
+  REQUIRE(before->size() == 1);
+  CHECK(before->front().delta == 0.5);
+  CHECK(before->front().tokens == 0);
+  auto db = open(in);
+  db->put(judgement{1, 1, 0, 0.5, -0.25, 0.01, 2, true, {3}}, 100);
+  drift_report drift;
+  drift.step = 2;
+  drift.masked_tokens = 7;
+  db->put(drift);
+  REQUIRE(db->commit());
+  CHECK(db->judgements(1)->front().weights == std::vector<float>{3});
+  auto after = run_record::open(in.run_db())->drift();
+  REQUIRE(after);
+  REQUIRE(after->size() == 2);
+  CHECK(after->back().masked_tokens == 7);
 }
 
 TEST_CASE("a full database fails the commit and goes on", "[buffer][journal]") {

@@ -45,6 +45,20 @@ TEST_CASE("a sum that differs from actors is refused", "[runtime][config]") {
           .starts_with("actors.verifier = 1 (--set actors.verifier=1)"));
 }
 
+TEST_CASE("weights that are only shared reach one process",
+          "[runtime][config]") {
+  CHECK(parse_config(two_nodes, "x.toml",
+                     std::vector<std::string>{"weights.transport=local"})
+          .has_value());
+  auto apart = two_nodes
+               + "[[cluster.node]]\nname = \"third\"\n"
+                 "address = \"host:4244\"\nactors = {rollout = 1}\n";
+  CHECK(refusal(apart, {"weights.transport=local"})
+        == "weights.transport = \"local\" (--set weights.transport=local) "
+           "contradicts node third (x.toml:1:1): it has rollouts and no "
+           "learner to share weights with; set it to auto");
+}
+
 TEST_CASE("an unknown head lists the nodes there are", "[runtime][config]") {
   auto message = refusal(two_nodes, {"cluster.head=boss"});
   CHECK(message.find("cluster.head is boss, which is none of the nodes head, "

@@ -59,6 +59,9 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"cluster.max_message_bytes=1000000"},
         "weights.chunk_bytes",
         "cluster.max_message_bytes"},
+    row{{"policy.max_tokens=300000", "learner.micro_batch_tokens=300000"},
+        "policy.max_tokens",
+        "cluster.max_message_bytes"},
     row{
       {"policy.max_tokens=256"}, "policy.max_tokens", "rollout.max_new_tokens"},
     row{{"learner.micro_batch_tokens=511"},
@@ -73,7 +76,9 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"reward.early_bonus_second=0.15"},
         "reward.early_bonus_first",
         "reward.early_bonus_second"},
-    row{{"learner.seq_mask=tis"}, "learner.seq_mask_delta", "learner.seq_mask"},
+    row{{"learner.seq_mask=random"},
+        "learner.seq_mask_delta",
+        "learner.seq_mask"},
     row{{"cluster.tls_key=k"}, "cluster.tls_certificate", "cluster.tls_key"},
     row{{"cluster.tls_ca=k"}, "cluster.tls_ca", "cluster.tls_certificate"},
     row{{"verifier.target=cuda"}, "verifier.form", "verifier.target"},
@@ -86,6 +91,24 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
   CHECK(loaded.error().message.starts_with(left + " = "));
   CHECK(loaded.error().message.find(" contradicts " + right + " = ")
         != std::string::npos);
+}
+
+TEST_CASE("token weights must fit between the nodes", "[runtime][config]") {
+  std::string nodes = "[learner]\nseq_mask = \"icepop\"\n"
+                      "[[cluster.node]]\nname = \"head\"\n"
+                      "address = \"h:1\"\n"
+                      "actors = {rollout = 1, verifier = 1, learner = 1}\n";
+  CHECK(parse_config(nodes, "x.toml").has_value());
+  std::vector<std::string> overrides = {"buffer.groups_per_batch=4096",
+                                        "buffer.max_rollouts_per_batch=99999"};
+  auto loaded = parse_config(nodes, "x.toml", overrides);
+  REQUIRE_FALSE(loaded.has_value());
+  CHECK(loaded.error().message.starts_with(
+    "learner.seq_mask = \"icepop\" (x.toml:2:12) contradicts "
+    "cluster.max_message_bytes = 4194304 (default): "));
+  // In one process nothing is sent.
+  overrides.push_back("learner.seq_mask=icepop");
+  CHECK(parse_config("", "x.toml", overrides).has_value());
 }
 
 TEST_CASE("one sample is enough without reinforcement", "[runtime][config]") {

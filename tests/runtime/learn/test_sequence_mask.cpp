@@ -93,7 +93,9 @@ TEST_CASE("masked samples are counted by advantage sign", "[runtime][learn]") {
     judged[i].staleness = i;
     judged[i].mean_abs = static_cast<double>(i);
   }
-  auto report = summarise(judged, std::vector<double>{1, 1, -1, 0}, 0.5);
+  mask_rule rule;
+  rule.delta = 0.5;
+  auto report = summarise(judged, std::vector<double>{1, 1, -1, 0}, rule);
   CHECK(report.step == 9);
   CHECK(report.masked_positive == 1);
   CHECK(report.masked_negative == 1);
@@ -101,4 +103,67 @@ TEST_CASE("masked samples are counted by advantage sign", "[runtime][learn]") {
   CHECK(report.staleness_max == 3);
   CHECK(report.staleness_mean == Approx(1.5));
   CHECK(report.mean_abs_max == 3);
+  CHECK(report.delta == 0.5);
+  CHECK(report.tokens == 0);
+}
+
+TEST_CASE("IcePop masks tokens outside of its window", "[runtime][learn]") {
+  mask_rule rule;
+  rule.kind = mask_kind::icepop;
+  rule.low = 0.5;
+  rule.high = 5;
+  auto log_of = [](double ratio) { return static_cast<float>(std::log(ratio)); };
+  std::vector<float> behaviour(6, 0.f);
+  auto w = token_weights(std::vector<float>{log_of(0.49), log_of(0.51), 0,
+                                            log_of(4.9), log_of(5.1), 500},
+                         behaviour, rule);
+  CHECK(w[0] == 0);
+  CHECK(w[1] == Approx(0.51));
+  CHECK(w[2] == 1);
+  CHECK(w[3] == Approx(4.9));
+  CHECK(w[4] == 0);
+  CHECK(w[5] == 0); // exp would overflow.
+}
+
+TEST_CASE("TIS cuts ratios to its cap and no lower", "[runtime][learn]") {
+  mask_rule rule;
+  rule.kind = mask_kind::tis;
+  rule.cap = 2;
+  auto w = token_weights(std::vector<float>{-1, -0.01f, 0, 0.6f, 0.7f, 500},
+                         std::vector<float>(6, 0.f), rule);
+  CHECK(w[0] == Approx(std::exp(-1)));
+  CHECK(w[1] == Approx(std::exp(-0.01)));
+  CHECK(w[2] == 1);
+  CHECK(w[3] == Approx(std::exp(0.6)));
+  CHECK(w[4] == 2);
+  CHECK(w[5] == 2);
+}
+
+TEST_CASE("a token without numbers weighs nothing", "[runtime][learn]") {
+  auto nan = std::numeric_limits<float>::quiet_NaN();
+  auto infinity = std::numeric_limits<float>::infinity();
+  for (auto kind : {mask_kind::icepop, mask_kind::tis}) {
+    mask_rule rule;
+    rule.kind = kind;
+    auto w = token_weights(std::vector<float>{nan, -infinity, -1},
+                           std::vector<float>{-1, -1, -1}, rule);
+    CHECK(w == std::vector<float>{0, 0, 1});
+  }
+}
+
+TEST_CASE("weighed tokens are counted by what became of them",
+          "[runtime][learn]") {
+  std::vector<judgement> judged(2);
+  judged[0].weights = {0, 1, 2};
+  judged[1].weights = {2, 0.5f};
+  std::vector<double> advantages = {1, -1};
+  mask_rule rule;
+  rule.kind = mask_kind::tis;
+  auto report = summarise(judged, advantages, rule);
+  CHECK(report.tokens == 5);
+  CHECK(report.masked_tokens == 1);
+  CHECK(report.capped_tokens == 2);
+  CHECK(report.delta == 0); // It is none of the rule's bounds.
+  rule.kind = mask_kind::icepop; // 2 is a ratio like any other.
+  CHECK(summarise(judged, advantages, rule).capped_tokens == 0);
 }

@@ -78,6 +78,22 @@ TEST_CASE("examples train their last turn without behaviour",
   CHECK(out[0].kept);
 }
 
+TEST_CASE("weights go with the tokens that they are of",
+          "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_multi, item_kind::repair);
+  for (auto& sample : from.samples) {
+    sample.turns[0].response = {10, 11, 12};
+    sample.turns[0].logprobs = {-1, -1, -1};
+  }
+  from.judgements.resize(4);
+  from.judgements[1].weights = {1, 2, 3, 4};
+  auto out = make_train_samples(from, {});
+  REQUIRE(out.size() == 8);
+  CHECK(out[0].weights.empty());
+  CHECK(out[2].weights == std::vector<float>{1, 2, 3});
+  CHECK(out[3].weights == std::vector<float>{4});
+}
+
 TEST_CASE("what the mirror masked is not kept", "[runtime][learn]") {
   auto from = make_batch(stage_kind::rl_single, item_kind::task);
   from.judgements.resize(4);

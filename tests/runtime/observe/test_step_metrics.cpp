@@ -44,6 +44,15 @@ TEST_CASE("lag and floor of drift are apart", "[runtime][observe]") {
   CHECK(value(scalars, "offpolicy/masked_advantage_negative") == 0.25);
 }
 
+TEST_CASE("masked tokens are a share of those weighed",
+          "[runtime][observe]") {
+  auto scalars = drift_scalars(
+    {.samples = 2, .tokens = 400, .masked_tokens = 100, .capped_tokens = 50});
+  CHECK(value(scalars, "offpolicy/token_masked_fraction") == 0.25);
+  CHECK(value(scalars, "offpolicy/token_capped_fraction") == 0.125);
+  CHECK(value(drift_scalars({}), "offpolicy/token_masked_fraction") == 0);
+}
+
 TEST_CASE("no two figures share a name", "[runtime][observe]") {
   std::set<std::string_view> tags;
   size_t count = 0;

@@ -133,7 +133,11 @@ def grpo(folder, options):
             loss = loss - scores.sum()
             tokens += len(scores)
             continue
-        ratio = (scores - torch.tensor(sample["behaviour"])).exp()
+        weights = torch.tensor(sample["weights"] or [1.0] * len(scores))
+        behaviour = torch.tensor(sample["behaviour"])
+        if sample["weights"]:
+            behaviour = scores.detach()
+        ratio = (scores - behaviour).exp()
         clipped = ratio.clip(1 - case["clip_low"], 1 + case["clip_high"])
         gain = torch.minimum(ratio * sample["advantage"],
                              clipped * sample["advantage"])
@@ -141,8 +145,9 @@ def grpo(folder, options):
             anchor = logprobs(reference, sample, case["temperature"])
         away = anchor - scores
         penalty = away.exp() - away - 1
-        loss = loss - (gain - case["kl"] * penalty).sum()
-        tokens += len(scores)
+        kept = weights > 0
+        loss = loss - (weights * gain - case["kl"] * penalty)[kept].sum()
+        tokens += int(kept.sum())
     loss = loss / tokens
     loss.backward()
     grads = {name: value.grad.contiguous()

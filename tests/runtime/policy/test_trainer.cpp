@@ -1,5 +1,6 @@
 #include "runtime/policy/model_weights.hpp"
 #include "runtime/policy/safetensors.hpp"
+#include "runtime/policy/torch/micro_batches.hpp"
 #include "runtime/policy/torch/torch_trainer.hpp"
 #include "tests/runtime/policy/oracle.hpp"
 #include "tests/runtime/policy/small_policy.hpp"
@@ -12,6 +13,7 @@
 
 #include <cmath>
 #include <random>
+#include <tuple>
 
 using namespace swage;
 using Catch::Matchers::ContainsSubstring;
@@ -77,6 +79,14 @@ std::vector<train_sample> some_samples(torch_trainer& trainer, int count,
   return out;
 }
 
+/// Every third token is masked, others weigh 0.7 to 1.3.
+void weigh(std::vector<train_sample>& samples) {
+  for (auto& sample : samples)
+    for (size_t t = 0; t < sample.response.size(); ++t)
+      sample.weights.push_back(
+        t % 3 == 1 ? 0.0f : 0.7f + 0.1f * static_cast<float>(t % 7));
+}
+
 train_options grpo_options() {
   train_options out;
   out.temperature = 0.9f;
@@ -108,7 +118,8 @@ void write_samples(const fs::path& file, std::span<const train_sample> samples,
     out["samples"].push_back({{"prompt", sample.prompt},
                               {"response", sample.response},
                               {"behaviour", sample.behaviour},
-                              {"advantage", sample.advantage}});
+                              {"advantage", sample.advantage},
+                              {"weights", sample.weights}});
   test::write_file(file, out.dump());
 }
 
@@ -130,7 +141,13 @@ TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
   value_of(trainer->step(samples, options));
   REQUIRE(trainer->save(folder.path()));
 
-  options.what = GENERATE(objective::sft, objective::grpo);
+  auto weighed = false;
+  std::tie(options.what, weighed) = GENERATE(
+    table<objective, bool>({{objective::sft, false},
+                            {objective::grpo, false},
+                            {objective::grpo, true}}));
+  if (weighed)
+    weigh(samples);
   options.kl_coefficient = options.what == objective::grpo ? 0.3 : 0;
   options.lr = 0;
   write_samples(folder.path() / "samples.json", samples, options);
@@ -142,7 +159,7 @@ TEST_CASE("gradients are those of the plain formula", "[policy][trainer]") {
   std::vector<float> loss(1);
   REQUIRE(to_float32(value_of(expected.find("loss")), loss));
   CHECK_THAT(report.loss, WithinRel(static_cast<double>(loss[0]), 1e-4));
-  if (options.what == objective::grpo) {
+  if (options.what == objective::grpo && !weighed) {
     CHECK(report.clip_fraction > 0.05);
     CHECK(report.clip_fraction < 0.95);
   }
@@ -185,6 +202,38 @@ TEST_CASE("masked samples have no influence at all", "[policy][trainer]") {
         == other->copy_weights(1).what.checksum);
 }
 
+TEST_CASE("a masked token's ratio cannot overflow", "[policy][trainer]") {
+  auto trainer = small_trainer(), other = small_trainer();
+  auto samples = some_samples(*trainer, 8, 61);
+  weigh(samples);
+  auto changed = samples;
+  for (auto& sample : changed)
+    for (size_t t = 0; t < sample.weights.size(); ++t)
+      if (sample.weights[t] == 0)
+        sample.behaviour[t] = -1000;
+  value_of(trainer->step(samples, grpo_options()));
+  value_of(other->step(changed, grpo_options()));
+  CHECK(trainer->copy_weights(1).what.checksum
+        == other->copy_weights(1).what.checksum);
+}
+
+TEST_CASE("weights that cannot be used are refused", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto check = [&](std::vector<float> weights, const char* what) {
+    auto samples = some_samples(*trainer, 2, 61);
+    for (auto& sample : samples)
+      sample.weights.assign(sample.response.size(), 1);
+    samples[1].weights = std::move(weights);
+    auto refused = trainer->step(samples, grpo_options());
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, ContainsSubstring(what));
+  };
+  check({}, "sample 1: it has weights for its tokens where another has none");
+  check({1, 1}, "sample 1: it has 2 weights for 6 tokens");
+  check({1, NAN, 1, 1, 1, 1}, "has a weight of nan");
+  check({1, -1, 1, 1, 1, 1}, "has a weight of -1");
+}
+
 TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
   auto trainer = small_trainer(), other = small_trainer();
   auto samples = some_samples(*trainer, 8, 61);
@@ -202,6 +251,32 @@ TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
   CHECK_THAT(by_all.grad_norm, WithinRel(by_kept.grad_norm * kept / all, 1e-4));
 }
 
+TEST_CASE("weight decay is the step's own", "[policy][trainer]") {
+  auto without = small_trainer(), with = small_trainer();
+  auto before = without->copy_weights(0);
+  auto samples = some_samples(*without, 4, 61);
+  auto options = grpo_options();
+  value_of(without->step(samples, options));
+  options.weight_decay = 0.5;
+  value_of(with->step(samples, options));
+  auto config = test::small_config();
+  auto weights = [&](const snapshot& from, const std::string& name) {
+    auto part = value_of(tensors_of(from, config)).at(name);
+    return std::vector<float>{part.begin(), part.end()};
+  };
+  auto a = without->copy_weights(1), b = with->copy_weights(1);
+  for (auto& entry : parameter_layout(config)) {
+    CAPTURE(entry.name);
+    auto p = weights(before, entry.name), q = weights(a, entry.name),
+         r = weights(b, entry.name);
+    bool decays = entry.shape.size() > 1
+                  && entry.name != "model.embed_tokens.weight";
+    for (size_t i = 0; i < p.size(); ++i)
+      q[i] -= decays ? static_cast<float>(options.lr * 0.5) * p[i] : 0;
+    CHECK(largest_difference(q, r) < 1e-7);
+  }
+}
+
 TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
   auto whole = small_trainer(), parts = small_trainer();
   auto samples = some_samples(*whole, 12, 61);
@@ -215,6 +290,12 @@ TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
   CHECK_THAT(a.mean_abs_log_ratio, WithinAbs(b.mean_abs_log_ratio, 1e-4));
   CHECK(largest_difference(whole->gradients(), parts->gradients())
         < 1e-4 * a.grad_norm);
+}
+
+TEST_CASE("a micro batch holds as much as it may", "[policy][trainer]") {
+  std::vector<train_sample> samples(400, train_sample{{1, 2}, {3, 4, 5, 6}});
+  CHECK(make_micro_batches(samples, objective::sft, 2000).size() == 1);
+  CHECK(make_micro_batches(samples, objective::sft, 1000).size() == 2);
 }
 
 TEST_CASE("training resumes bit for bit from a checkpoint",

@@ -8,6 +8,9 @@ swage_add_test(verify_measure_statistics SOURCES test_measure_statistics.cpp
 swage_add_test(verify_verdict_cache SOURCES test_verdict_cache.cpp
                LINK swage::verify)
 # These start the judge: Python with torch.
+swage_add_test(verify_python_process
+  SOURCES test_python_process.cpp ../../system/process.cpp
+  LINK swage::verify nlohmann_json::nlohmann_json TIMEOUT 300)
 swage_add_test(verify_judge SOURCES test_judge.cpp LINK swage::verify)
 swage_add_test(verify_engine SOURCES test_engine.cpp LINK swage::verify)
 swage_add_test(verify_corpus SOURCES test_corpus.cpp
