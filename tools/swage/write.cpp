@@ -76,7 +76,7 @@ outcome judge_all(engine& judge, const task& what,
   return all;
 }
 
-void print_json(const outcome& all) {
+void print_json(const outcome& all, const reward_config& reward) {
   nlohmann::ordered_json object = {{"found", all.best.has_value()},
                                    {"samples", all.samples},
                                    {"right", all.right},
@@ -84,7 +84,8 @@ void print_json(const outcome& all) {
   if (all.best) {
     object["source"] = all.best->source;
     object["verdict"] = nlohmann::ordered_json::parse(
-      verdict_json(all.best->outcome, score(all.best->outcome, {})));
+      verdict_json(all.best->outcome,
+                   score(all.best->outcome, make_reward_options(reward))));
   }
   fmt::print("{}\n", object.dump(-1, ' ', false,
                                  nlohmann::json::error_handler_t::replace));
@@ -136,7 +137,7 @@ int write(const write_arguments& given) {
   auto responses = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
   auto all = judge_all(**judge, *loaded, responses);
-  given.json ? print_json(all) : print_text(all);
+  given.json ? print_json(all, settings->reward) : print_text(all);
   if (all.best)
     return 0;
   return all.only_infra ? 3 : 1;
