@@ -47,9 +47,20 @@ struct builder::impl {
 
   built compile(const std::string& source, const signature& args,
                 const build_limits& limits, double& cpu_s) {
+    if (toolchain::is_lean(source)) {
+      auto made = compile(source, args, limits, cpu_s, true);
+      // Another prelude is no help where the time was over.
+      if (made || !is_lasting(made))
+        return made;
+    }
+    return compile(source, args, limits, cpu_s, false);
+  }
+
+  built compile(const std::string& source, const signature& args,
+                const build_limits& limits, double& cpu_s, bool lean) {
     compile_request what;
     what.worker = options.worker;
-    what.command = tools.command(source);
+    what.command = tools.command(source, lean);
     what.visible = tools.visible();
     what.source = source;
     what.scratch = options.cache / "scratch";
@@ -60,7 +71,7 @@ struct builder::impl {
     if (!seen)
       return tl::unexpected(
         rejection{category::infra_worker, seen.error().message});
-    cpu_s = seen->cpu_s;
+    cpu_s += seen->cpu_s;
     if (seen->stopped)
       return tl::unexpected(rejection{category::infra_worker, "stopped"});
     if (seen->code != 0 || seen->timed_out)

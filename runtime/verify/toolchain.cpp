@@ -11,8 +11,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <sstream>
 #include <system_error>
@@ -89,6 +91,13 @@ std::vector<std::string> system_paths(const std::string& compiler) {
       && !compiler.starts_with("/opt/"))
     paths.push_back(fs::path{compiler}.parent_path().parent_path().string());
   return paths;
+}
+
+bool names_any(std::string_view source,
+               std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](auto name) {
+    return source.find(name) != std::string_view::npos;
+  });
 }
 
 std::string first_line_with(const std::string& text, std::string_view part) {
@@ -193,9 +202,11 @@ result<toolchain> toolchain::probe(const fs::path& worker,
                                            "PATH, found none; install g++",
                                            compiler));
   auto text = read_text(prelude);
-  if (text.empty())
+  auto of_c = read_text(fs::path{prelude}.replace_filename("prelude_c.hpp"));
+  if (text.empty() || of_c.empty())
     return fail(ec::not_found, fmt::format("expected the candidates' prelude "
-                                           "at '{}', found nothing to read",
+                                           "at '{}' and prelude_c.hpp beside "
+                                           "it, found nothing to read",
                                            prelude.string()));
   probing with{worker, program, system_paths(program)};
   auto version = with.version();
@@ -214,8 +225,10 @@ result<toolchain> toolchain::probe(const fs::path& worker,
   };
   auto plain = place(text);
   auto intrinsics = plain ? place("#include <immintrin.h>\n" + text) : plain;
-  if (!intrinsics)
-    return tl::unexpected(intrinsics.error());
+  auto lean = intrinsics ? place(of_c) : intrinsics;
+  if (!lean)
+    return tl::unexpected(lean.error());
+  made.lean_ = *lean;
   made.plain_ = *plain;
   made.with_intrinsics_ = *intrinsics;
   made.compiler_ = language_flags;
@@ -225,18 +238,22 @@ result<toolchain> toolchain::probe(const fs::path& worker,
                             with.if_links({"-Wl,--as-needed", "-lmvec"})})
     made.rest_.insert(made.rest_.end(), flags.begin(), flags.end());
   made.identity_ = fmt::format("{}{}\n{}\n{}", common,
-                               fmt::join(made.rest_, " "), hash(text),
+                               fmt::join(made.rest_, " "), hash(text + of_c),
                                wrapper_version);
   return made;
 }
 
-std::vector<std::string> toolchain::command(std::string_view source) const {
-  bool intrinsics = false;
-  for (std::string_view name : {"_mm", "__m", "immintrin"})
-    intrinsics = intrinsics || source.find(name) != std::string_view::npos;
+bool toolchain::is_lean(std::string_view source) {
+  return !names_any(source, {"::", "std", "omp_", "include", "_mm", "__"});
+}
+
+std::vector<std::string> toolchain::command(std::string_view source,
+                                            bool lean) const {
+  auto intrinsics = names_any(source, {"_mm", "__m", "immintrin"});
   auto whole = compiler_;
-  whole.insert(whole.end(),
-               {"-include", intrinsics ? with_intrinsics_ : plain_});
+  whole.insert(whole.end(), {"-include", lean         ? lean_
+                                         : intrinsics ? with_intrinsics_
+                                                      : plain_});
   whole.insert(whole.end(), rest_.begin(), rest_.end());
   return whole;
 }

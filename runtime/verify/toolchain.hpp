@@ -21,8 +21,15 @@ public:
                                  const std::filesystem::path& folder);
 
   /// Makes a shared object of the translation unit on the standard input, which
-  /// is `source`: intrinsics are in the prelude if it seems to name some.
-  std::vector<std::string> command(std::string_view source) const;
+  /// is `source`: intrinsics are in the prelude if it seems to name some. The
+  /// lean prelude has C functions only, and is read in half the time.
+  std::vector<std::string> command(std::string_view source,
+                                   bool lean = false) const;
+
+  /// Whether `source` names nothing that only the whole prelude has, as far as
+  /// its text tells. What compiles behind the lean prelude compiles behind the
+  /// whole one to the same code; what does not may still do so behind it.
+  static bool is_lean(std::string_view source);
 
   /// Paths that the compiler has to see.
   const std::vector<std::string>& visible() const { return visible_; }
@@ -35,7 +42,7 @@ private:
   struct probing;
 
   std::vector<std::string> compiler_, rest_; ///< The prelude goes between.
-  std::string plain_, with_intrinsics_;      ///< Paths of the preludes.
+  std::string lean_, plain_, with_intrinsics_; ///< Paths of the preludes.
   std::vector<std::string> visible_;
   std::string identity_;
 };

@@ -1,4 +1,5 @@
 #include "runtime/task/prototype.hpp"
+#include "runtime/verify/toolchain.hpp"
 #include "tests/runtime/verify/candidate_fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -66,6 +67,35 @@ TEST_CASE("no file of ours is quoted", "[verify][build]") {
   REQUIRE_FALSE(made);
   CHECK_THAT(made.error().detail, !ContainsSubstring("root"));
   CHECK_FALSE(is_uncharged(made.error().kind));
+}
+
+TEST_CASE("the lean prelude makes the same code", "[verify][build]") {
+  for (std::string body :
+       {"y[i]=tanhf(x[i])*expf(-x[i]);", "y[i]=abs(x[i]);", "y[i]=exp(x[i]);",
+        "y[i]=pow(x[i],2);", "y[i]=fmax(x[i],0)+fabs(x[i]);",
+        "y[i]=x[i]<0?INFINITY:(float)M_PI;", "y[i]=isnan(x[i]);",
+        "y[i]=sqrt(x[i])+floor(x[i])+round(x[i])+fmod(x[i],3);",
+        "memcpy(y+i,x+i,sizeof(float));", "y[i]=hypot(x[i],1)+cbrt(x[i]);",
+        "float t[4]={0};t[i%4]=x[i];y[i]=t[0];", "y[i]=FLT_MAX+INT_MAX;",
+        "void*p=malloc(4);free(p);y[i]=(int32_t)x[i];", "y[i]=min(x[i],0);",
+        "vector<float>t(n);y[i]=t[0];", "y[i]=signbit(x[i]);"}) {
+    auto code = "extern \"C\" void kernel(const float*x,float*y,long n){\n"
+                "#pragma omp simd\nfor(long i=0;i<n;i++){"
+                + body + "}\n}\n";
+    CAPTURE(code);
+    CHECK(toolchain::is_lean(code));
+    auto whole_code = code + "// std\n";
+    REQUIRE_FALSE(toolchain::is_lean(whole_code));
+    auto lean = shared_builder().build(code, vector_args());
+    auto whole = shared_builder().build(whole_code, vector_args());
+    REQUIRE(lean.has_value() == whole.has_value());
+    if (lean) {
+      CHECK(lean->bytes == whole->bytes);
+    } else {
+      CHECK(lean.error().kind == whole.error().kind);
+      CHECK(lean.error().detail == whole.error().detail);
+    }
+  }
 }
 
 TEST_CASE("a build is repeated from the cache", "[verify][build]") {
