@@ -16,7 +16,7 @@ uint32_t count_judged(const live_item& one) {
                   [](auto& x) { return !x.second.dropped; }));
 }
 
-bool has_spread(const live_item& one) {
+bool has_spread(const live_item& one, double least) {
   double low = 0, high = 0;
   bool first = true;
   for (auto& [index, sample] : one.samples) {
@@ -26,7 +26,7 @@ bool has_spread(const live_item& one) {
     high = first ? sample.ret : std::max(high, sample.ret);
     first = false;
   }
-  return high - low > no_spread;
+  return high - low > std::max(least, no_spread);
 }
 
 bool all_failed(const live_item& one) {
@@ -114,7 +114,7 @@ void buffer_core::complete_group(live_item& one) {
     return discard(one, discard_reason::infra);
   if (all_failed(one))
     add_repair(one);
-  if (how_.buffer.dynamic_sampling && !has_spread(one))
+  if (how_.buffer.dynamic_sampling && !has_spread(one, how_.buffer.min_spread))
     return discard(one, discard_reason::no_spread);
   leases_.end(one.row.what.id);
   one.row.status = item_status::verified;

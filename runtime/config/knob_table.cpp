@@ -234,6 +234,11 @@ const std::vector<knob> buffer_rows = {
    {},
    "Discard groups without spread and refill the batch; false: train them at "
    "zero advantage."},
+  {KNOB(buffer, min_spread),
+   {0, 1000},
+   {},
+   "Best minus worst return up to which a group has no spread: the timer's "
+   "noise is none."},
   {KNOB(buffer, max_rollouts_per_batch),
    {1, 1e9},
    {},

@@ -94,6 +94,18 @@ TEST_CASE("staleness counts from the oldest trained token",
   CHECK(summarize(two, stage_kind::rl_multi, item_kind::task).dropped);
 }
 
+TEST_CASE("returns that differ too little are no spread", "[buffer][submit]") {
+  auto how = small_config({"rl-single"});
+  how.buffer.min_spread = 0.5;
+  bench b(how);
+  auto grants = b.take(4);
+  REQUIRE(grants.size() == 2);
+  b.finish(grants[0], {1.0, 1.4});
+  b.finish(grants[1], {1.0, 1.6});
+  CHECK(b.row(grants[0].work.id).reason == discard_reason::no_spread);
+  CHECK(b.row(grants[1].work.id).status == item_status::verified);
+}
+
 TEST_CASE("groups without spread wait if sampling is static",
           "[buffer][submit]") {
   auto how = small_config();
