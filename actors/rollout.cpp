@@ -133,6 +133,7 @@ void rollout_state::decode() {
     apply(core_.on_generated(std::move(done), now()));
     ask_credit();
     want_weights();
+    sync(); // There may be room again.
   }
   want_step();
 }

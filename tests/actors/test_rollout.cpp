@@ -58,8 +58,10 @@ private:
 };
 
 struct fixture {
-  explicit fixture(const std::string& transport = "auto") {
+  explicit fixture(const std::string& transport = "auto",
+                   uint32_t max_live = 128) {
     settings.weights.transport = transport;
+    settings.rollout.max_live = max_live;
     script.submit = [](uint64_t, const trajectory&) {
       return submit_status::accepted;
     };
@@ -266,6 +268,16 @@ TEST_CASE("decoding goes on beside a measurement without end",
   f.sim.advance(40); // Five tokens, each after the longest pause.
   CHECK(f.script.submitted.size() == 1);
   f.gate->measuring(false);
+}
+
+TEST_CASE("room for a sample is filled at once", "[actors][rollout]") {
+  fixture f{"auto", 1};
+  // Nobody judges, so that no answer to a submission asks for more either.
+  f.sim.kill(f.pool);
+  f.grants = {make_grant(1, {0}), make_grant(2, {0})};
+  f.wire();
+  f.sim.advance(0.05);
+  CHECK(f.grants.empty());
 }
 
 TEST_CASE("a rollout rescores only its own version", "[actors][rollout]") {
