@@ -1,5 +1,6 @@
 #include "actors/compute.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace swage {
@@ -9,22 +10,40 @@ void measure_gate::measuring(bool begins) {
   if (begins) {
     changed_.wait(lock, [this] { return !measuring_; });
     measuring_ = true;
-  } else {
-    measuring_ = false;
-    changed_.notify_all();
+    return;
   }
+  measuring_ = false;
+  changed_.notify_all();
+  auto freed = std::exchange(waiting_, {});
+  for (auto& one : freed)
+    count(one);
+  lock.unlock();
+  for (auto& one : freed)
+    one.when_free();
 }
 
-void measure_gate::pass(double limit_s) {
-  std::unique_lock lock{mutex_};
-  if (!measuring_)
-    return;
-  auto begin = std::chrono::steady_clock::now();
-  changed_.wait_for(lock, std::chrono::duration<double>(limit_s),
-                    [this] { return !measuring_; });
-  paused_s_ += std::chrono::duration<double>(
-                 std::chrono::steady_clock::now() - begin)
-                 .count();
+bool measure_gate::pass(const void* who, std::function<void()> when_free) {
+  std::lock_guard lock{mutex_};
+  if (measuring_)
+    waiting_.push_back(
+      {who, std::move(when_free), std::chrono::steady_clock::now()});
+  return !measuring_;
+}
+
+bool measure_gate::leave(const void* who) {
+  std::lock_guard lock{mutex_};
+  auto i = std::find_if(waiting_.begin(), waiting_.end(),
+                        [who](auto& one) { return one.who == who; });
+  if (i == waiting_.end())
+    return false;
+  count(*i);
+  waiting_.erase(i);
+  return true;
+}
+
+void measure_gate::count(const waiting& one) {
+  auto waited = std::chrono::steady_clock::now() - one.since;
+  paused_s_ += std::chrono::duration<double>(waited).count();
 }
 
 double measure_gate::paused_s() const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,16 +19,29 @@ public:
   /// Enters or leaves a measurement; enters one at a time.
   void measuring(bool begins);
 
-  /// Returns when no measurement runs, after `limit_s` at the latest.
-  void pass(double limit_s = 5);
+  /// Whether no measurement runs. If one does, `when_free` is called at its
+  /// end, by the thread that ends it, unless `leave` comes before.
+  bool pass(const void* who, std::function<void()> when_free);
 
-  /// Seconds that `pass` has waited, over all threads.
+  /// Whether `who` was still waiting; it waits no longer.
+  bool leave(const void* who);
+
+  /// Seconds that those who could not pass have waited, added up.
   double paused_s() const;
 
 private:
+  struct waiting {
+    const void* who;
+    std::function<void()> when_free;
+    std::chrono::steady_clock::time_point since;
+  };
+
+  void count(const waiting& one);
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool measuring_ = false;
+  std::vector<waiting> waiting_;
   double paused_s_ = 0;
 };
 

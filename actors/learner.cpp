@@ -185,6 +185,7 @@ train_options learner_state::options() const {
   out.temperature = static_cast<float>(parts_.settings.rollout.temperature);
   out.denominator_all = settings.mask_denominator == "all";
   out.micro_batch_tokens = settings.micro_batch_tokens;
+  out.threads = rl ? settings.threads : settings.sft_threads;
   return out;
 }
 

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace swage {
 
@@ -44,15 +45,9 @@ double verification_limit_s(const verifier_config& settings) {
 
 verifier_actor spawn_verifiers(caf::actor_system& sys, node_materials& from) {
   std::vector<slot_actor> slots;
-  for (uint32_t i = 0; i < from.engines.size(); ++i) {
-    auto judge = [engine = from.engines[i]](const verify_request& request,
-                                            std::stop_token stop) {
-      candidate who{std::to_string(request.id), request.response};
-      return engine->verify(request.what, who, stop);
-    };
+  for (uint32_t i = 0; i < from.judges.size(); ++i)
     slots.push_back(spawn_compute<slot_state>(
-      sys, judge_function{judge}, from.progress->add("verifier", i)));
-  }
+      sys, from.judges[i], from.progress->add("verifier", i)));
   return sys.spawn<actor_of<verifier_state>>(
     std::move(slots), verification_limit_s(from.settings.verifier));
 }
@@ -142,11 +137,19 @@ std::string head_address(const config& settings) {
 
 } // namespace
 
+judge_function judge_of(std::shared_ptr<engine> with) {
+  return [with = std::move(with)](const verify_request& request,
+                                  std::stop_token stop) {
+    candidate who{std::to_string(request.id), request.response};
+    return with->verify(request.what, who, stop);
+  };
+}
+
 spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
   spawned_node out;
   if (from.head)
     spawn_head(sys, from, out.here);
-  if (!from.engines.empty())
+  if (!from.judges.empty())
     out.here.pool = spawn_verifiers(sys, from);
   if (!from.generators.empty())
     out.here.rollouts = spawn_rollouts(sys, from);

@@ -4,6 +4,7 @@
 #include "actors/node.hpp"
 #include "actors/reporter.hpp"
 #include "actors/system.hpp"
+#include "actors/verifier.hpp"
 #include "runtime/buffer/buffer_core.hpp"
 #include "runtime/policy/rollout_core.hpp"
 #include "runtime/verify/engine.hpp"
@@ -24,6 +25,7 @@ struct node_materials {
   bool head = true;
 
   std::vector<std::shared_ptr<engine>> engines;
+  std::vector<judge_function> judges; ///< One a verifier slot.
   std::vector<std::shared_ptr<generator>> generators;
   std::shared_ptr<trainer> learner;
   std::shared_ptr<scorer> mirror;
@@ -38,6 +40,9 @@ struct node_materials {
   std::shared_ptr<reporter> report;
 };
 
+/// The judge of a slot that has this engine to itself.
+judge_function judge_of(std::shared_ptr<engine> with);
+
 /// Starts processes, opens the journal, makes the policy's parts.
 result<node_materials> prepare_node(const config& settings,
                                     const node_options& options);
@@ -48,5 +53,9 @@ struct spawned_node {
   node_actor node;
 };
 spawned_node spawn_node(caf::actor_system& sys, node_materials& from);
+
+/// Runs what was prepared, in an actor system of its own, until the run ends
+/// or `stop` is requested. Returns what `run_node` returns.
+int run_prepared(node_materials& made, std::stop_token stop);
 
 } // namespace swage

@@ -1,6 +1,5 @@
 #include "actors/mirror.hpp"
 
-#include "runtime/learn/judge_batch.hpp"
 #include "runtime/learn/train_samples.hpp"
 
 #include <fmt/format.h>
@@ -121,7 +120,7 @@ void mirror_state::on_complete() {
 void mirror_state::pull_weights() {
   const auto version = work_->what.what.step - 1;
   if (parts_.model->version() == version && version > 0)
-    return measure_floor();
+    return score();
   box_.ask(
     wiring_.weights, timeout(),
     [this, turn = work_->turn](local_snapshot& newest) {
@@ -129,13 +128,27 @@ void mirror_state::pull_weights() {
         return;
       if (auto loaded = parts_.model->load(newest.weights); !loaded)
         return fail(loaded.error());
-      measure_floor();
+      score();
     },
     [this, turn = work_->turn](error reason) {
       if (current(turn))
         fail(std::move(reason));
     },
     local_atom_v, version);
+}
+
+void mirror_state::score() {
+  // First, so that the rollout scores while this does.
+  measure_floor();
+  busy_scope busy{*parts_.counter};
+  auto scored = score_batch(
+    work_->what, *parts_.model,
+    static_cast<float>(parts_.settings.rollout.temperature));
+  if (!scored)
+    return fail(scored.error());
+  work_->scored = std::move(*scored);
+  if (!work_->rescoring)
+    judge();
 }
 
 void mirror_state::measure_floor() {
@@ -155,7 +168,8 @@ void mirror_state::measure_floor() {
     before.push_back(first.logprobs);
   }
   if (before.empty() || wiring_.rollouts.empty())
-    return judge();
+    return;
+  work_->rescoring = true;
   auto& asked = wiring_.rollouts[turns_ % wiring_.rollouts.size()];
   box_.ask(
     asked, timeout(),
@@ -175,21 +189,16 @@ void mirror_state::measure_floor() {
 }
 
 void mirror_state::judge() {
-  busy_scope busy{*parts_.counter};
   auto& what = work_->what;
-  auto scored = score_batch(
-    what, *parts_.model,
-    static_cast<float>(parts_.settings.rollout.temperature));
-  if (!scored)
-    return fail(scored.error());
+  auto& scored = work_->scored;
   for (size_t i = 0; i < what.samples.size(); ++i)
     if (what.samples[i].oldest_version() + 1 == what.what.step) {
-      auto& one = (*scored)[i]; // No lag: all of it is floor.
+      auto& one = scored[i]; // No lag: all of it is floor.
       floor_.add(drift(one.current, one.behaviour).mean_abs);
     }
   auto rule = make_mask_rule(parts_.settings.learner, floor_.value());
   rule.seed = parts_.settings.run.seed;
-  what.judgements = judge_batch(what, *scored, rule, floor_.value());
+  what.judgements = judge_batch(what, scored, rule, floor_.value());
   drift_ = summarise(what.judgements,
                      batch_advantages(what.what, what.samples,
                                       parts_.settings.learner.std_floor),

@@ -5,6 +5,7 @@
 #include "actors/protocol.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/learn/floor_estimate.hpp"
+#include "runtime/learn/judge_batch.hpp"
 #include "runtime/learn/trainer.hpp"
 
 #include <caf/typed_response_promise.hpp>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace swage {
 
@@ -29,7 +31,7 @@ struct mirror_parts {
 /// under the newest snapshot (version step - 1) and judges the drift of every
 /// sample. A redone batch keeps its recorded judgements.
 ///
-///   next -> batch -> samples -> [weights -> floor -> judged -> stored] -> answer
+///   next -> batch -> samples -> [weights -> scores -> judged -> stored] -> answer
 ///
 /// One batch at a time; a second `next` replaces the first.
 class mirror_state {
@@ -47,6 +49,8 @@ private:
     uint64_t epoch = 0;
     judged_batch what;
     size_t missing = 0;
+    std::vector<scored_tokens> scored;
+    bool rescoring = false; ///< A rollout owes its own scores of some samples.
     caf::typed_response_promise<judged_reply> answer;
   };
 
@@ -55,6 +59,7 @@ private:
   void fetch(size_t index);
   void on_complete();
   void pull_weights();
+  void score();
   void measure_floor();
   void judge();
   void store();

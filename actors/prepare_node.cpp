@@ -45,6 +45,7 @@ result<void> start_engines(node_materials& out) {
       gate->measuring(begins);
     };
     out.engines.push_back(std::move(*made));
+    out.judges.push_back(judge_of(out.engines.back()));
   }
   return {};
 }

@@ -11,6 +11,7 @@ namespace {
 constexpr double retry_s = 0.25;  ///< After a lost or refused message.
 constexpr double credit_s = 0.5;  ///< Between two looks at the credits,
 constexpr double hurry_s = 0.1;   ///< where some candidate waits for one.
+constexpr double pause_s = 5;     ///< The longest one for a measurement.
 
 rollout_limits limits_of(const config& settings) {
   rollout_limits out;
@@ -109,8 +110,20 @@ void rollout_state::want_step() {
 }
 
 void rollout_state::step() {
+  // The mailbox is read while a measurement runs: verdicts and credits come.
+  auto resume = [self = rollout_actor{self_}] {
+    post_anonymously(self, step_atom_v);
+  };
+  if (parts_.gate->pass(this, resume))
+    return decode();
+  after(self_, pause_s, [this, pause = ++pauses_] {
+    if (pause == pauses_ && parts_.gate->leave(this))
+      decode();
+  });
+}
+
+void rollout_state::decode() {
   stepping_ = false;
-  parts_.gate->pass();
   std::vector<sequence_output> done;
   {
     busy_scope busy{*parts_.counter};
@@ -120,6 +133,7 @@ void rollout_state::step() {
     apply(core_.on_generated(std::move(done), now()));
     ask_credit();
     want_weights();
+    sync(); // There may be room again.
   }
   want_step();
 }

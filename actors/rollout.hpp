@@ -52,6 +52,7 @@ private:
   void sync();
   void on_sync(sync_reply& reply);
   void step();
+  void decode();
   void want_step();
   caf::result<rescore_reply> rescore(const rescore_request& request);
   caf::result<void> drain(double deadline_s);
@@ -85,6 +86,7 @@ private:
   bool pulling_ = false;
   bool syncing_ = false;
   bool stepping_ = false;
+  uint64_t pauses_ = 0;
   bool crediting_ = false;
   std::set<uint32_t> asking_; ///< Pools whose answer to `credit` is due.
   std::set<uint32_t> hungry_; ///< Pools that had none the last time.

@@ -84,6 +84,8 @@ void request_drain(const spawned_node& spawned, const config& settings) {
                      settings.faults.drain_timeout_s);
 }
 
+} // namespace
+
 int run_prepared(node_materials& made, std::stop_token stop) {
   if (auto good = check_tls(tls_of(made.settings)); !good)
     return report(good.error());
@@ -118,8 +120,6 @@ int run_prepared(node_materials& made, std::stop_token stop) {
   sys.await_all_actors_done();
   return code;
 }
-
-} // namespace
 
 int run_node(const config& settings, const node_options& options,
              std::stop_token stop) {

@@ -120,6 +120,7 @@ struct learner_config {
   double sft_warmup = 0.03;
   uint32_t sft_steps = 600;
   uint32_t sft_batch = 24; ///< Examples a step.
+  int32_t sft_threads = 0; ///< 0: one per core.
   uint32_t micro_batch_tokens = 2048;
   int32_t threads = 1;
 };

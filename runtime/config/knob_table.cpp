@@ -375,12 +375,20 @@ const std::vector<knob> learner_rows = {
    {1, 65536},
    {},
    "Examples per step of supervised fine-tuning."},
+  {KNOB(learner, sft_threads),
+   {0, 256},
+   {},
+   "LibTorch threads of supervised fine-tuning, beside which nothing else "
+   "computes; 0: one per core."},
   {KNOB(learner, micro_batch_tokens),
    {16, 1e9},
    {},
    "Most padded tokens of one forward and backward pass; a step adds up "
    "several."},
-  {KNOB(learner, threads), threads, {}, "LibTorch threads of the learner."},
+  {KNOB(learner, threads),
+   threads,
+   {},
+   "LibTorch threads of the learner, beside decoding and verification."},
 };
 
 const std::vector<knob> reward_rows = {

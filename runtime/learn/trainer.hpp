@@ -42,6 +42,7 @@ struct train_options {
   // Keeps a layer's activations in a CPU's caches: 1.19 s a step of the
   // quickstart at 2048 tokens, 1.35 s at 8192.
   uint32_t micro_batch_tokens = 2048;
+  int threads = 0; ///< Of LibTorch; 0: one per core.
 };
 
 /// Owns the parameters and the optimizer. Not thread-safe: one actor owns it.

@@ -36,7 +36,8 @@ make_torch_trainer(const std::filesystem::path& directory,
 result<std::unique_ptr<scorer>>
 make_torch_scorer(const std::filesystem::path& directory, int threads);
 
-/// Sets the calling thread's share of LibTorch threads.
+/// Sets the calling thread's share of LibTorch threads; 0: one per core.
 void set_torch_threads(int threads);
+int torch_threads();
 
 } // namespace swage

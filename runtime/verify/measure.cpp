@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -102,6 +103,26 @@ double cpu_time(pid_t process) {
          + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+/// Tells who has to pause that a measurement begins, and that it ended.
+class announced {
+public:
+  explicit announced(const std::function<void(bool)>& to) : to_{to} {
+    if (to_)
+      to_(true);
+  }
+
+  ~announced() {
+    if (to_)
+      to_(false);
+  }
+
+  announced(const announced&) = delete;
+  announced& operator=(const announced&) = delete;
+
+private:
+  const std::function<void(bool)>& to_;
+};
+
 /// One measurement from its first draw to its verdict.
 class session {
 public:
@@ -186,16 +207,13 @@ measurement session::run(python_process& from, const artifact& code,
       end(slot.error());
     } else {
       auto held = steady::now();
-      if (owner.on_measure)
-        owner.on_measure(true);
+      announced pause{owner.on_measure};
       if (!(*slot)->admit(candidate_->pid())
           || !(*slot)->admit(reference_->pid()))
         end(category::infra_measurement, "a timed process cannot be pinned");
       else if (time_all(steady::now()))
         conclude();
       slot->reset();
-      if (owner.on_measure)
-        owner.on_measure(false);
       out_.held_s = since(held);
     }
   }

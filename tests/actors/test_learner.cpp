@@ -118,6 +118,16 @@ TEST_CASE("each stage has a weight decay of its own", "[actors][learner]") {
   CHECK(f.model->decays == std::vector<double>{0.25, 0.25, 0.5});
 }
 
+TEST_CASE("each stage trains on the threads that it was given",
+          "[actors][learner]") {
+  fixture f;
+  f.settings.learner.sft_threads = 4;
+  f.settings.learner.threads = 3;
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.model->threads == std::vector<int>{4, 4, 3});
+}
+
 TEST_CASE("a restarted learner goes on from its checkpoint",
           "[actors][learner]") {
   {

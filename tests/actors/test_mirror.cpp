@@ -8,23 +8,63 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 using namespace swage;
 using Catch::Approx;
 
 namespace {
 
+/// Counts how often it scores.
+class counting_scorer : public test::constant_scorer {
+public:
+  using constant_scorer::constant_scorer;
+
+  result<std::vector<std::vector<float>>>
+  score(std::span<const scored_sequence> sequences, float t) override {
+    ++scored;
+    return constant_scorer::score(sequences, t);
+  }
+
+  int scored = 0;
+};
+
+/// A rollout with other weights by now; sees whether it had to score first.
+struct refusing_rollout_state {
+  using interface = rollout_actor;
+
+  refusing_rollout_state(interface::pointer, std::function<void()> asked)
+    : asked(std::move(asked)) {}
+
+  interface::behavior_type make_behavior() {
+    return {
+      [](wire_atom, const rollout_wiring&) {},
+      [](available_atom, uint64_t) {},
+      [this](rescore_atom,
+             const rescore_request&) -> caf::result<rescore_reply> {
+        asked();
+        return to_caf({ec::stale, "this rollout has other weights"});
+      },
+      [](step_atom) {},
+      [](drain_atom, double) {},
+    };
+  }
+
+  std::function<void()> asked;
+};
+
 struct fixture {
   explicit fixture(const std::string& mask = "mirrorpop") {
     settings.learner.seq_mask = mask;
     settings.learner.seq_mask_delta = 0.1;
     buffer = sim.sys.spawn<actor_of<test::scripted_buffer_state>>(&script);
-    auto weights
+    weights
       = sim.sys.spawn<actor_of<test::scripted_publisher_state>>(&published);
     mirror = sim.sys.spawn<actor_of<mirror_state>>(
-      mirror_parts{std::make_shared<test::constant_scorer>(-1.f), settings,
-                   std::make_shared<progress_counter>(),
+      mirror_parts{scorer, settings, std::make_shared<progress_counter>(),
                    [this](const drift_report& one) { seen.push_back(one); }});
     sim.tell(mirror, wire_atom_v, mirror_wiring{1, buffer, weights, {}});
     published.kept[4] = test::tiny_snapshot(4);
@@ -57,7 +97,10 @@ struct fixture {
   batch what;
   std::vector<drift_report> seen;
   test::simulation sim;
+  std::shared_ptr<counting_scorer> scorer
+    = std::make_shared<counting_scorer>(-1.f);
   buffer_actor buffer;
+  publisher_actor weights;
   mirror_actor mirror;
 };
 
@@ -113,6 +156,22 @@ TEST_CASE("token weights are judged, recorded and handed on",
   REQUIRE(f.seen.size() == 1);
   CHECK(f.seen[0].tokens == 6);
   CHECK(f.seen[0].masked_tokens == 4);
+}
+
+TEST_CASE("the mirror scores while a rollout rescores", "[actors][mirror]") {
+  fixture f;
+  f.add(0, -1.02f, 4);
+  f.serve();
+  std::vector<int> scored_before;
+  auto rollout = f.sim.sys.spawn<actor_of<refusing_rollout_state>>(
+    [&] { scored_before.push_back(f.scorer->scored); });
+  f.sim.tell(f.mirror, wire_atom_v,
+             mirror_wiring{2, f.buffer, f.weights, {rollout}});
+  auto reply = f.sim.ask<judged_reply>(f.mirror, next_atom_v, uint64_t{1},
+                                       uint64_t{4});
+  CHECK(reply.what.judgements.size() == 1);
+  CHECK(scored_before == std::vector<int>{1});
+  CHECK(f.scorer->scored == 1);
 }
 
 TEST_CASE("a redo keeps its recorded judgements", "[actors][mirror]") {

@@ -90,7 +90,7 @@ public:
       one->on_measure = [gate = made_.gate](bool begins) {
         gate->measuring(begins);
       };
-      made_.engines.push_back(one);
+      made_.judges.push_back(judge_of(one));
     }
     if (me.actors.learner > 0) {
       made_.learner = std::make_shared<test::noting_trainer>();

@@ -58,8 +58,10 @@ private:
 };
 
 struct fixture {
-  explicit fixture(const std::string& transport = "auto") {
+  explicit fixture(const std::string& transport = "auto",
+                   uint32_t max_live = 128) {
     settings.weights.transport = transport;
+    settings.rollout.max_live = max_live;
     script.submit = [](uint64_t, const trajectory&) {
       return submit_status::accepted;
     };
@@ -83,7 +85,7 @@ struct fixture {
                         make_tools(),
                         settings,
                         std::make_shared<progress_counter>(),
-                        std::make_shared<measure_gate>(),
+                        gate,
                         [] { return 1.0; }};
     rollout = sim.sys.spawn<actor_of<rollout_state>>(std::move(parts));
   }
@@ -110,6 +112,7 @@ struct fixture {
 
   config settings;
   uint32_t during = 0, steps = 0;
+  std::shared_ptr<measure_gate> gate = std::make_shared<measure_gate>();
   std::deque<grant> grants;
   std::vector<sync_request> synced;
   test::buffer_script script;
@@ -238,6 +241,43 @@ TEST_CASE("a wiring of an older generation is ignored",
   f.grants = {make_grant(1, {0})};
   f.sim.advance(5);
   CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("a rollout answers while a measurement stops its decoding",
+          "[actors][rollout]") {
+  fixture f;
+  f.gate->measuring(true);
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(1);
+  CHECK(f.script.submitted.empty());
+  rescore_request ask{0, 1, {{{1}, {2, 3}}}};
+  auto reply = f.sim.ask<rescore_reply>(f.rollout, rescore_atom_v, ask);
+  CHECK(reply.logprobs.size() == 1);
+  f.gate->measuring(false);
+  f.sim.run();
+  CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("decoding goes on beside a measurement without end",
+          "[actors][rollout]") {
+  fixture f;
+  f.gate->measuring(true);
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(40); // Five tokens, each after the longest pause.
+  CHECK(f.script.submitted.size() == 1);
+  f.gate->measuring(false);
+}
+
+TEST_CASE("room for a sample is filled at once", "[actors][rollout]") {
+  fixture f{"auto", 1};
+  // Nobody judges, so that no answer to a submission asks for more either.
+  f.sim.kill(f.pool);
+  f.grants = {make_grant(1, {0}), make_grant(2, {0})};
+  f.wire();
+  f.sim.advance(0.05);
+  CHECK(f.grants.empty());
 }
 
 TEST_CASE("a rollout rescores only its own version", "[actors][rollout]") {

@@ -115,6 +115,7 @@ public:
     log.push_back((options.what == objective::sft ? "sft " : "grpo ")
                   + std::to_string(samples.size()));
     decays.push_back(options.weight_decay);
+    threads.push_back(options.threads);
     step_report out;
     out.samples = static_cast<uint32_t>(samples.size());
     out.stepped = true;
@@ -140,6 +141,7 @@ public:
 
   std::vector<std::string> log;
   std::vector<double> decays; ///< Of each step.
+  std::vector<int> threads; ///< Of each step.
   std::string refuse; ///< Not empty: every step fails with it.
 };
 

@@ -19,8 +19,7 @@ parallel_runner on_torch_threads(int threads) {
   return [threads](int64_t count,
                    const std::function<void(int64_t, int64_t)>& body) {
     // The number belongs to the thread that calls, whichever that is.
-    if (at::get_num_threads() != threads)
-      at::set_num_threads(threads);
+    set_torch_threads(threads);
     at::parallel_for(0, count, 1, body);
   };
 }
@@ -58,7 +57,13 @@ result<std::unique_ptr<scorer>> make_torch_scorer(const fs::path& directory,
 }
 
 void set_torch_threads(int threads) {
-  at::set_num_threads(threads < 1 ? 1 : threads);
+  auto wanted = threads > 0 ? threads : at::intraop_default_num_threads();
+  if (at::get_num_threads() != wanted)
+    at::set_num_threads(wanted);
+}
+
+int torch_threads() {
+  return at::get_num_threads();
 }
 
 } // namespace swage

@@ -182,6 +182,7 @@ torch_trainer::open(const fs::path& directory, const optimizer_options& options,
 
 result<step_report> torch_trainer::step(std::span<const train_sample> samples,
                                         const train_options& options) {
+  set_torch_threads(options.threads);
   auto& network = impl_->network;
   if (auto checked = check_samples(samples, options.what, network.config());
       !checked)

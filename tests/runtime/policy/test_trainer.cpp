@@ -379,6 +379,18 @@ TEST_CASE("an overflowing gradient names its parameter", "[policy][trainer]") {
   CHECK(trainer->copy_weights(0).what.checksum == before);
 }
 
+TEST_CASE("a step runs on the threads that it is given",
+          "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto samples = some_samples(*trainer, 2, 50);
+  auto options = grpo_options();
+  for (int threads : {3, 1}) {
+    options.threads = threads;
+    REQUIRE(trainer->step(samples, options));
+    CHECK(torch_threads() == threads);
+  }
+}
+
 TEST_CASE("a batch masked whole takes no step", "[policy][trainer]") {
   auto trainer = small_trainer();
   auto samples = some_samples(*trainer, 3, 61);
