@@ -177,17 +177,19 @@ result<void> check_tls(const tls_files& files) {
 result<void> probe_node(const std::string& host, uint16_t port,
                         const tls_files& files, double timeout_s) {
   no_pipe_signal guard;
-  auto to = dial(host, port, timeout_s);
-  if (!to)
-    return tl::unexpected(to.error());
-  if (files.used())
-    return greet_with_tls(*to, files);
-  char first = 0;
-  auto got = ::recv(to->fd(), &first, 1, 0);
-  if (got == 1)
-    return {};
-  if (got == 0 || !timed_out())
-    return fail(ec::infra, "it closed the connection");
+  {
+    auto to = dial(host, port, timeout_s);
+    if (!to)
+      return tl::unexpected(to.error());
+    if (files.used())
+      return greet_with_tls(*to, files);
+    char first = 0;
+    auto got = ::recv(to->fd(), &first, 1, 0);
+    if (got == 1)
+      return {};
+    if (got == 0 || !timed_out())
+      return fail(ec::infra, "it closed the connection");
+  }
   auto again = dial(host, port, timeout_s);
   if (again && speaks_tls(*again))
     return fail(ec::invalid_config, "it speaks TLS only: set [cluster] "
