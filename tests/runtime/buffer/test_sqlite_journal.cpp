@@ -225,7 +225,7 @@ TEST_CASE("a run of the schema before is read and upgraded",
 TEST_CASE("a full database fails the commit and goes on", "[buffer][journal]") {
   folder in;
   // Room for the tables and a little.
-  auto db = open(in, {200'000});
+  auto db = open(in, {212'000});
   uint64_t id = 1;
   auto big = sample(1, 0, 1);
   big.turns[0].text = std::string(20'000, 'x');
