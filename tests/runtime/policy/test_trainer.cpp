@@ -273,7 +273,7 @@ TEST_CASE("weight decay is the step's own", "[policy][trainer]") {
                   && entry.name != "model.embed_tokens.weight";
     for (size_t i = 0; i < p.size(); ++i)
       q[i] -= decays ? static_cast<float>(options.lr * 0.5) * p[i] : 0;
-    CHECK(largest_difference(q, r) < 1e-7);
+    CHECK(largest_difference(q, r) < 5e-7); // A rounding of weights near 1.
   }
 }
 
