@@ -37,7 +37,10 @@ struct relative {
 /// Name and parent of a process; parent 0 if it is gone.
 relative look_at(pid_t pid, pid_t& parent) {
   std::ifstream in{fmt::format("/proc/{}/stat", pid)};
-  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  // Not by an iterator over the buffer: that throws where the process ended
+  // between opening and reading.
+  std::string text;
+  std::getline(in, text, '\0');
   auto begin = text.find('('), end = text.rfind(')');
   parent = 0;
   if (end == std::string::npos)
