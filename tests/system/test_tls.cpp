@@ -113,8 +113,7 @@ void check_refused(two_nodes& run, const std::string& reason) {
 
 } // namespace
 
-// Not run by itself: a writer loses its connection and the head ends without it.
-TEST_CASE("a run over TLS comes to its end", "[.][system][slow][tls]") {
+TEST_CASE("a run over TLS comes to its end", "[system][slow][tls]") {
   test::authorities both;
   two_nodes run;
   for (auto* name : {"head", "writer"})
