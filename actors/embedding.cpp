@@ -1,6 +1,7 @@
 #include "actors/embedding.hpp"
 
 #include "actors/mail.hpp"
+#include "actors/network.hpp"
 #include "actors/protocol.hpp"
 
 #include <caf/actor_system.hpp>
@@ -62,10 +63,6 @@ std::vector<std::string> app_identifiers() {
   return {fmt::format("swage-{:016x}", protocol_hash())};
 }
 
-bool uses_tls(const config& settings) {
-  return !settings.cluster.tls_certificate.empty();
-}
-
 result<void> expect(caf::actor_system& sys, const char* key,
                     caf::timespan wanted) {
   auto found = caf::get_or(sys.config(), key, caf::timespan{0});
@@ -96,7 +93,7 @@ void register_types() {
 void configure(caf::actor_system_config& host, const config& settings) {
   register_types();
   host.load<caf::io::middleman>();
-  if (uses_tls(settings)) {
+  if (tls_of(settings).used()) {
     host.load<caf::openssl::manager>();
     host.openssl_certificate = settings.cluster.tls_certificate;
     host.openssl_key = settings.cluster.tls_key;
@@ -115,7 +112,7 @@ result<void> check(caf::actor_system& sys, const config& settings) {
     return fail(ec::invalid_config,
                 "the actor system has no network module: call "
                 "swage::configure before it starts");
-  if (uses_tls(settings) && !sys.has_openssl_manager())
+  if (tls_of(settings).used() && !sys.has_openssl_manager())
     return fail(ec::invalid_config,
                 "[cluster] names certificates, but the actor system has no "
                 "TLS module: call swage::configure before it starts");
@@ -146,8 +143,8 @@ uint64_t protocol_hash() {
               rescore_reply, manifest, tensor_entry, pull_ticket, weight_chunk,
               node_info, cluster_map, join_reply, beat_report, actor_progress,
               beat_reply, fault_report, buffer_status, buffer_progress>(hash);
-    add_interfaces<buffer_actor, verifier_actor, publisher_actor,
-                   rollout_actor, coordinator_actor, node_actor>(hash);
+    add_interfaces<buffer_actor, verifier_actor, publisher_actor, rollout_actor,
+                   coordinator_actor, node_actor>(hash);
     return hash;
   }();
   return value;

@@ -137,14 +137,6 @@ std::string head_address(const config& settings) {
 
 } // namespace
 
-judge_function judge_of(std::shared_ptr<engine> with) {
-  return [with = std::move(with)](const verify_request& request,
-                                  std::stop_token stop) {
-    candidate who{std::to_string(request.id), request.response};
-    return with->verify(request.what, who, stop);
-  };
-}
-
 spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
   spawned_node out;
   if (from.head)

@@ -7,7 +7,6 @@
 #include "actors/verifier.hpp"
 #include "runtime/buffer/buffer_core.hpp"
 #include "runtime/policy/rollout_core.hpp"
-#include "runtime/verify/engine.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -24,7 +23,6 @@ struct node_materials {
   node_config me; ///< Name, address and counts of this node.
   bool head = true;
 
-  std::vector<std::shared_ptr<engine>> engines;
   std::vector<judge_function> judges; ///< One a verifier slot.
   std::vector<std::shared_ptr<generator>> generators;
   std::shared_ptr<trainer> learner;
@@ -39,9 +37,6 @@ struct node_materials {
   std::shared_ptr<learner_end> end = std::make_shared<learner_end>();
   std::shared_ptr<reporter> report;
 };
-
-/// The judge of a slot that has this engine to itself.
-judge_function judge_of(std::shared_ptr<engine> with);
 
 /// Starts processes, opens the journal, makes the policy's parts.
 result<node_materials> prepare_node(const config& settings,

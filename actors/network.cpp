@@ -16,8 +16,8 @@ namespace swage {
 namespace {
 
 /// Asks who listens at an address; blocks, so that it runs detached.
-using prober_actor
-  = caf::typed_actor<caf::result<void>(caf::connect_atom, std::string)>;
+using prober_actor = caf::typed_actor<caf::result<void>(caf::connect_atom,
+                                                        std::string)>;
 
 class prober_state {
 public:
@@ -45,14 +45,10 @@ private:
   double timeout_s_;
 };
 
-bool uses_tls(const config& settings) {
-  return tls_of(settings).used();
-}
-
 caf::io::middleman_actor connector(caf::actor_system& sys,
                                    const config& settings) {
-  return uses_tls(settings) ? sys.openssl_manager().actor_handle()
-                            : sys.middleman().actor_handle();
+  return tls_of(settings).used() ? sys.openssl_manager().actor_handle()
+                                 : sys.middleman().actor_handle();
 }
 
 } // namespace
@@ -68,14 +64,13 @@ parse_address(const std::string& address) {
   uint16_t port = 0;
   if (colon != std::string::npos && colon > 0) {
     auto* end = address.data() + address.size();
-    auto [at, failed]
-      = std::from_chars(address.data() + colon + 1, end, port);
+    auto [at, failed] = std::from_chars(address.data() + colon + 1, end, port);
     if (failed == std::errc{} && at == end && port > 0)
       return std::pair{address.substr(0, colon), port};
   }
-  return fail(ec::invalid_config,
-              fmt::format("expected an address as host:port, found '{}'",
-                          address));
+  return fail(
+    ec::invalid_config,
+    fmt::format("expected an address as host:port, found '{}'", address));
 }
 
 connect_function make_connect(caf::actor_system& sys, const config& settings) {
@@ -111,7 +106,7 @@ result<void> publish_node(caf::actor_system& sys, const config& settings,
   if (!where)
     return tl::unexpected(where.error());
   auto& [host, port] = *where;
-  auto bound = uses_tls(settings)
+  auto bound = tls_of(settings).used()
                  ? caf::openssl::publish(who, port, host.c_str(), true)
                  : sys.middleman().publish(who, port, host.c_str(), true);
   if (!bound)

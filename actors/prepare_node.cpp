@@ -36,7 +36,16 @@ result<node_config> find_me(const config& settings, const std::string& name) {
   return *it;
 }
 
-result<void> start_engines(node_materials& out) {
+/// The judge of a slot that has this engine to itself.
+judge_function judge_of(std::shared_ptr<engine> with) {
+  return [with = std::move(with)](const verify_request& request,
+                                  std::stop_token stop) {
+    candidate who{std::to_string(request.id), request.response};
+    return with->verify(request.what, who, stop);
+  };
+}
+
+result<void> start_judges(node_materials& out) {
   for (uint32_t i = 0; i < out.me.actors.verifier; ++i) {
     auto made = start_engine(out.settings.verifier);
     if (!made)
@@ -44,8 +53,7 @@ result<void> start_engines(node_materials& out) {
     (*made)->on_measure = [gate = out.gate](bool begins) {
       gate->measuring(begins);
     };
-    out.engines.push_back(std::move(*made));
-    out.judges.push_back(judge_of(out.engines.back()));
+    out.judges.push_back(judge_of(std::move(*made)));
   }
   return {};
 }
@@ -75,8 +83,8 @@ result<void> make_policy(node_materials& out) {
     out.generators.push_back(std::move(*made));
   }
   if (counts.rollout > 0) {
-    auto tokens = tokenizer::load(std::filesystem::path{out.settings.policy.path}
-                                  / "tokenizer.json");
+    auto tokens = tokenizer::load(
+      std::filesystem::path{out.settings.policy.path} / "tokenizer.json");
     if (!tokens)
       return tl::unexpected(tokens.error());
     out.tools = make_rollout_tools(
@@ -113,7 +121,7 @@ result<node_materials> prepare_node(const config& settings,
   if (out.head)
     out.report = std::make_shared<reporter>(options.out);
   using step = result<void> (*)(node_materials&);
-  for (step one : {start_engines, make_policy})
+  for (step one : {start_judges, make_policy})
     if (auto done = one(out); !done)
       return tl::unexpected(done.error());
   if (out.head)

@@ -1,18 +1,18 @@
 #include "runtime/cluster/probe.hpp"
 
+#include "runtime/descriptor.hpp"
+
 #include <fmt/format.h>
 
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 namespace swage {
 
@@ -20,22 +20,6 @@ namespace {
 
 using context_ptr = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using session_ptr = std::unique_ptr<SSL, decltype(&SSL_free)>;
-
-/// A connection that is closed with the object.
-class connection {
-public:
-  explicit connection(int fd) : fd_(fd) {}
-  connection(connection&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  connection& operator=(connection&&) = delete;
-  ~connection() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
-private:
-  int fd_;
-};
 
 /// OpenSSL writes without MSG_NOSIGNAL: a peer that hangs up would end us.
 class no_pipe_signal {
@@ -72,7 +56,7 @@ timeval seconds(double s) {
   return {whole, static_cast<suseconds_t>(1e6 * (s - static_cast<double>(whole)))};
 }
 
-result<connection> dial(const std::string& host, uint16_t port,
+result<descriptor> dial(const std::string& host, uint16_t port,
                         double timeout_s) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -83,11 +67,11 @@ result<connection> dial(const std::string& host, uint16_t port,
                                                            &::freeaddrinfo};
   int why = 0;
   for (auto* one = all.get(); one; one = one->ai_next) {
-    connection made{::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    descriptor made{::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     auto limit = seconds(timeout_s);
-    ::setsockopt(made.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ::setsockopt(made.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(made.fd(), one->ai_addr, one->ai_addrlen) == 0)
+    ::setsockopt(made.value(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(made.value(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (::connect(made.value(), one->ai_addr, one->ai_addrlen) == 0)
       return made;
     why = errno;
   }
@@ -134,12 +118,12 @@ error explain_tls(SSL* session, int code, const tls_files& files) {
                       files.certificate, last_tls_reason())};
 }
 
-result<void> greet_with_tls(const connection& to, const tls_files& files) {
+result<void> greet_with_tls(const descriptor& to, const tls_files& files) {
   auto context = make_context(files);
   if (!context)
     return tl::unexpected(context.error());
   session_ptr session{SSL_new(context->get()), &SSL_free};
-  SSL_set_fd(session.get(), to.fd());
+  SSL_set_fd(session.get(), to.value());
   ERR_clear_error();
   errno = 0;
   auto done = SSL_connect(session.get());
@@ -153,10 +137,10 @@ result<void> greet_with_tls(const connection& to, const tls_files& files) {
 }
 
 /// Whether a server that does not greet answers a TLS client, however.
-bool speaks_tls(const connection& to) {
+bool speaks_tls(const descriptor& to) {
   context_ptr context{SSL_CTX_new(TLS_client_method()), &SSL_CTX_free};
   session_ptr session{SSL_new(context.get()), &SSL_free};
-  SSL_set_fd(session.get(), to.fd());
+  SSL_set_fd(session.get(), to.value());
   ERR_clear_error();
   auto done = SSL_connect(session.get());
   return done == 1
@@ -184,7 +168,7 @@ result<void> probe_node(const std::string& host, uint16_t port,
     if (files.used())
       return greet_with_tls(*to, files);
     char first = 0;
-    auto got = ::recv(to->fd(), &first, 1, 0);
+    auto got = ::recv(to->value(), &first, 1, 0);
     if (got == 1)
       return {};
     if (got == 0 || !timed_out())

@@ -128,6 +128,10 @@ checkpoint_store::newest_valid(std::vector<std::string>* rejected) const {
   return std::nullopt;
 }
 
+uint64_t step_of(const fs::path& checkpoint) {
+  return std::stoull(checkpoint.filename().string().substr(1));
+}
+
 std::vector<fs::path> checkpoint_store::list() const {
   std::vector<fs::path> out;
   std::error_code ignored;
@@ -137,12 +141,8 @@ std::vector<fs::path> checkpoint_store::list() const {
         && name.find_first_not_of("0123456789", 1) == std::string::npos)
       out.push_back(entry.path());
   }
-  std::sort(out.begin(), out.end(), [](auto& a, auto& b) {
-    auto step = [](const fs::path& path) {
-      return std::stoull(path.filename().string().substr(1));
-    };
-    return step(a) < step(b);
-  });
+  std::sort(out.begin(), out.end(),
+            [](auto& a, auto& b) { return step_of(a) < step_of(b); });
   return out;
 }
 

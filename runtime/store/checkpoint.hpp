@@ -19,6 +19,9 @@ struct checkpoint_info {
   std::filesystem::path directory; ///< Not stored.
 };
 
+/// The step of a checkpoint's directory, which has it in its name.
+uint64_t step_of(const std::filesystem::path& checkpoint);
+
 /// The checkpoints of one run: `ROOT/v000123/`. A checkpoint exists whole or
 /// not at all: it is filled in a temporary directory, synced, given a manifest
 /// with every file's size and checksum, and renamed.

@@ -21,22 +21,17 @@ off_t size_of(int fd) {
 
 } // namespace
 
-last_words::last_words() : fd_(::memfd_create("swage-words", MFD_CLOEXEC)) {
+last_words::last_words() : file_(::memfd_create("swage-words", MFD_CLOEXEC)) {
   // The child writes behind what is there, also after a `trim`.
-  if (fd_ >= 0)
-    ::fcntl(fd_, F_SETFL, O_APPEND);
-}
-
-last_words::~last_words() {
-  if (fd_ >= 0)
-    ::close(fd_);
+  if (file_)
+    ::fcntl(fd(), F_SETFL, O_APPEND);
 }
 
 std::string last_words::text() const {
-  auto size = size_of(fd_);
+  auto size = size_of(fd());
   auto count = std::min(size, told_bytes);
   std::string out(static_cast<size_t>(count), '\0');
-  if (count == 0 || ::pread(fd_, out.data(), out.size(), size - count) != count)
+  if (count == 0 || ::pread(fd(), out.data(), out.size(), size - count) != count)
     return {};
   // A piece of a line is told only where it is all there is.
   if (auto line = out.find('\n'); size > count && line + 1 < out.size())
@@ -48,8 +43,8 @@ std::string last_words::text() const {
 }
 
 void last_words::trim() {
-  if (size_of(fd_) > most_bytes)
-    (void) !::ftruncate(fd_, 0);
+  if (size_of(fd()) > most_bytes)
+    (void) !::ftruncate(fd(), 0);
 }
 
 } // namespace swage

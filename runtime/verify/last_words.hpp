@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/descriptor.hpp"
+
 #include <string>
 
 namespace swage {
@@ -9,12 +11,9 @@ namespace swage {
 class last_words {
 public:
   last_words();
-  ~last_words();
-  last_words(const last_words&) = delete;
-  last_words& operator=(const last_words&) = delete;
 
   /// For the child; -1 where the system has no memory files.
-  int fd() const { return fd_; }
+  int fd() const { return file_.value(); }
 
   /// The last line or two, on one line and short; empty if there is nothing.
   std::string text() const;
@@ -23,7 +22,7 @@ public:
   void trim();
 
 private:
-  int fd_ = -1;
+  descriptor file_;
 };
 
 } // namespace swage

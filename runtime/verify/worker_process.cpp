@@ -103,11 +103,6 @@ result<pid_t> spawn(const std::filesystem::path& program, int control) {
 
 } // namespace
 
-descriptor::~descriptor() {
-  if (fd_ >= 0)
-    ::close(fd_);
-}
-
 child::child(descriptor pidfd, descriptor session)
   : pidfd_(std::move(pidfd)), session_(std::move(session)),
     pid_(pid_of(pidfd_.value())) {}

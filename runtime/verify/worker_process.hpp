@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/descriptor.hpp"
 #include "runtime/error.hpp"
 
 #include <sys/types.h>
@@ -9,28 +10,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace swage {
-
-/// Owns a file descriptor.
-class descriptor {
-public:
-  descriptor() = default;
-  explicit descriptor(int fd) : fd_(fd) {}
-  descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  descriptor& operator=(descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~descriptor();
-
-  int value() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
-private:
-  int fd_ = -1;
-};
 
 /// A process that a worker forked: a handle that cannot hit another process of
 /// the same number, and the socket on which its end is reported.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 using namespace swage;
 
@@ -44,22 +45,17 @@ config make_settings() {
   return out;
 }
 
-/// Judges at once: every second candidate is right.
-class alternating_engine : public engine {
-public:
-  result<task> load(const task& what) override { return what; }
-
-  verdict verify(const task&, const candidate&, std::stop_token) override {
-    on_measure(true);
+/// Judges at once, as if it measured: every second candidate is right.
+judge_function make_alternating_judge(std::shared_ptr<measure_gate> gate) {
+  return [gate = std::move(gate), count = 0](const verify_request&,
+                                             std::stop_token) mutable {
+    gate->measuring(true);
     verdict out;
-    out.kind = ++count_ % 2 ? category::ok : category::runtime_crash;
-    on_measure(false);
+    out.kind = ++count % 2 ? category::ok : category::runtime_crash;
+    gate->measuring(false);
     return out;
-  }
-
-private:
-  uint32_t count_ = 0;
-};
+  };
+}
 
 rollout_tools make_tools() {
   rollout_tools tools;
@@ -85,13 +81,8 @@ public:
     made_.tools = make_tools();
     for (uint32_t i = 0; i < me.actors.rollout; ++i)
       made_.generators.push_back(std::make_shared<test::counting_generator>(5));
-    for (uint32_t i = 0; i < me.actors.verifier; ++i) {
-      auto one = std::make_shared<alternating_engine>();
-      one->on_measure = [gate = made_.gate](bool begins) {
-        gate->measuring(begins);
-      };
-      made_.judges.push_back(judge_of(one));
-    }
+    for (uint32_t i = 0; i < me.actors.verifier; ++i)
+      made_.judges.push_back(make_alternating_judge(made_.gate));
     if (me.actors.learner > 0) {
       made_.learner = std::make_shared<test::noting_trainer>();
       made_.mirror = std::make_shared<test::constant_scorer>(-1.f);

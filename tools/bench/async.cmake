@@ -5,5 +5,5 @@ if(SWAGE_WITH_TORCH)
             run_figures.cpp run_judge.cpp run_probe.cpp run_timeline.cpp
             taught_policy.cpp ../swage/policy_parts.cpp
     LINK swage::actors swage::torch swage::core nlohmann_json::nlohmann_json)
-  add_dependencies(bench-async-vs-lockstep swage-worker swage_sandbox)
+  add_dependencies(bench-async-vs-lockstep swage-worker)
 endif()

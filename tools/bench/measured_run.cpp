@@ -55,18 +55,18 @@ public:
   watched_run(const run_plan& plan, node_materials& made)
     : plan_(plan), first_(warm_up_of(plan)), last_(first_ + plan.measured),
       gate_(made.gate),
-      judge_(made.engines, times_, decoding_,
+      judge_(made.judges, times_, decoding_,
              {plan.lockstep, plan.wait_median_s, plan.settings.run.seed}) {
     for (auto& one : made.generators)
       one = std::make_shared<watched_generator>(one, times_, decoding_);
     made.mirror = std::make_shared<watched_scorer>(made.mirror, times_);
     made.learner = std::make_shared<watched_trainer>(
       made.learner, times_, [this](uint64_t kept) { trained(kept); });
-    made.judges.assign(made.me.actors.verifier,
-                       [this](const verify_request& request,
-                              std::stop_token stop) {
-                         return judge_.judge(request, stop);
-                       });
+    made.judges.assign(
+      made.me.actors.verifier,
+      [this](const verify_request& request, std::stop_token stop) {
+        return judge_.judge(request, stop);
+      });
   }
 
   run_figures figures() const {
@@ -74,8 +74,7 @@ public:
       give_up(3, fmt::format("the run ended after {} steps; expected {}",
                              steps_, last_));
     run_figures out;
-    out.wall_s
-      = std::chrono::duration<double>(end_.when - begin_.when).count();
+    out.wall_s = std::chrono::duration<double>(end_.when - begin_.when).count();
     out.samples = samples_;
     out.own_s = end_.own_s - begin_.own_s;
     out.idle_s = end_.idle_s - begin_.idle_s;

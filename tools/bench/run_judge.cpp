@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <string>
 #include <utility>
 
 namespace swage::bench {
@@ -20,10 +19,9 @@ std::chrono::nanoseconds of_seconds(double s) {
 
 } // namespace
 
-run_judge::run_judge(std::vector<std::shared_ptr<engine>> engines,
-                     run_timeline& times, decode_gate& gate,
-                     judge_options options)
-  : times_(times), gate_(gate), options_(options), free_(std::move(engines)) {
+run_judge::run_judge(std::vector<judge_function> inside, run_timeline& times,
+                     decode_gate& gate, judge_options options)
+  : times_(times), gate_(gate), options_(options), free_(std::move(inside)) {
   // nop
 }
 
@@ -40,8 +38,7 @@ verdict run_judge::judge(const verify_request& request,
     return stopped;
   }
   auto begin = steady::now();
-  candidate who{std::to_string(request.id), request.response};
-  auto outcome = with->verify(request.what, who, stop);
+  auto outcome = with(request, stop);
   give_back(std::move(with));
   note(outcome, begin);
   return outcome;
@@ -54,16 +51,16 @@ void run_judge::wait(uint64_t candidate, const std::stop_token& stop) {
   never.wait_for(lock, stop, of_seconds(length), [] { return false; });
 }
 
-std::shared_ptr<engine> run_judge::borrow(const std::stop_token& stop) {
+judge_function run_judge::borrow(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
   if (!changed_.wait(lock, stop, [this] { return !free_.empty(); }))
-    return nullptr;
+    return {};
   auto one = std::move(free_.back());
   free_.pop_back();
   return one;
 }
 
-void run_judge::give_back(std::shared_ptr<engine> one) {
+void run_judge::give_back(judge_function one) {
   std::lock_guard lock{mutex_};
   free_.push_back(std::move(one));
   changed_.notify_one();
@@ -77,10 +74,9 @@ void run_judge::note(const verdict& outcome, run_timeline::time begin) {
     ++cached_; // Its times are those of the first one.
     return;
   }
-  for (auto [what, length] :
-       {std::pair{work::measure, outcome.times.measure_s},
-        std::pair{work::run, outcome.times.run_s},
-        std::pair{work::build, outcome.times.build_s}}) {
+  for (auto [what, length] : {std::pair{work::measure, outcome.times.measure_s},
+                              std::pair{work::run, outcome.times.run_s},
+                              std::pair{work::build, outcome.times.build_s}}) {
     auto start = end - of_seconds(length);
     times_.add(what, start, end);
     end = start;

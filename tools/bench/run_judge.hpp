@@ -1,14 +1,12 @@
 #pragma once
 
 #include "actors/verifier.hpp"
-#include "runtime/verify/engine.hpp"
 #include "tools/bench/decode_gate.hpp"
 #include "tools/bench/run_timeline.hpp"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <vector>
@@ -21,11 +19,11 @@ struct judge_options {
   uint64_t seed = 0;        ///< Of the waits.
 };
 
-/// The benchmark's judge: the engines' own, behind what the options say. Any
-/// number of slots share the engines. Thread-safe.
+/// The benchmark's judge: the run's own, behind what the options say. Any
+/// number of slots share them. Thread-safe.
 class run_judge {
 public:
-  run_judge(std::vector<std::shared_ptr<engine>> engines, run_timeline& times,
+  run_judge(std::vector<judge_function> inside, run_timeline& times,
             decode_gate& gate, judge_options options);
 
   verdict judge(const verify_request& request, const std::stop_token& stop);
@@ -35,8 +33,9 @@ public:
 
 private:
   void wait(uint64_t candidate, const std::stop_token& stop);
-  std::shared_ptr<engine> borrow(const std::stop_token& stop);
-  void give_back(std::shared_ptr<engine> one);
+  /// Empty where it was stopped.
+  judge_function borrow(const std::stop_token& stop);
+  void give_back(judge_function one);
   void note(const verdict& outcome, run_timeline::time begin);
 
   run_timeline& times_;
@@ -44,7 +43,7 @@ private:
   judge_options options_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<std::shared_ptr<engine>> free_;
+  std::vector<judge_function> free_;
   std::atomic<uint32_t> verdicts_ = 0, cached_ = 0;
 };
 

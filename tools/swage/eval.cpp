@@ -79,14 +79,6 @@ result<std::vector<task>> load_all(engine& judge, std::vector<task> all) {
   return loaded;
 }
 
-sampling sampling_of(const config& settings) {
-  auto& rollout = settings.rollout;
-  return {.temperature = static_cast<float>(rollout.eval_temperature),
-          .top_p = static_cast<float>(rollout.eval_top_p),
-          .max_new_tokens = rollout.max_new_tokens,
-          .seed = settings.run.seed};
-}
-
 /// The responses of a model that another program serves.
 result<std::vector<response>> draw(const endpoint_options& server,
                                    const std::vector<task>& tasks,
@@ -98,7 +90,7 @@ result<std::vector<response>> draw(const endpoint_options& server,
   std::vector<response> all;
   for (size_t i = 0; i < tasks.size(); ++i)
     for (uint32_t index = 0; index < settings.rollout.eval_samples; ++index) {
-      auto how = sampling_of(settings);
+      auto how = eval_sampling(settings);
       how.seed = sample_seed(how.seed, i, index, 0);
       requests.push_back({render_prompt(tasks[i], settings.tasks.prompt), how});
       all.push_back({i, index, {}});
@@ -121,7 +113,7 @@ result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
   if (!policy)
     return tl::unexpected{policy.error()};
   auto& rollout = settings.rollout;
-  auto how = sampling_of(settings);
+  auto how = eval_sampling(settings);
   for (size_t i = 0; i < tasks.size(); ++i)
     if (auto ok = policy->ask(tasks[i], i, rollout.eval_samples, how); !ok)
       return tl::unexpected{ok.error()};

@@ -13,14 +13,6 @@ namespace swage {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-uint64_t step_of(const fs::path& checkpoint) {
-  return std::stoull(checkpoint.filename().string().substr(1));
-}
-
-} // namespace
-
 result<checkpoint_info> find_fork_point(const fs::path& run, uint64_t step) {
   std::error_code failed;
   if (!fs::is_directory(run, failed))

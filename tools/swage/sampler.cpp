@@ -29,6 +29,14 @@ result<void> check_model(const fs::path& folder) {
 
 } // namespace
 
+sampling eval_sampling(const config& settings) {
+  auto& rollout = settings.rollout;
+  return {.temperature = static_cast<float>(rollout.eval_temperature),
+          .top_p = static_cast<float>(rollout.eval_top_p),
+          .max_new_tokens = rollout.max_new_tokens,
+          .seed = settings.run.seed};
+}
+
 result<fs::path> find_checkpoint(const fs::path& at) {
   std::error_code failed;
   if (!fs::is_directory(at, failed))

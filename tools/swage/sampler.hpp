@@ -20,6 +20,9 @@ result<std::filesystem::path> find_checkpoint(const std::filesystem::path& at);
 /// The configuration of the run that a checkpoint is of, or the defaults.
 result<config> checkpoint_config(const std::filesystem::path& checkpoint);
 
+/// How a configuration's evaluations are drawn.
+sampling eval_sampling(const config& settings);
+
 /// A response to a task's prompt.
 struct response {
   uint64_t item = 0; ///< As given to `ask`.

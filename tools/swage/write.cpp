@@ -41,14 +41,13 @@ struct outcome {
 };
 
 sampling make_sampling(const write_arguments& given, const config& settings) {
-  auto& rollout = settings.rollout;
-  auto temperature = given.temperature > 0 ? given.temperature
-                                           : rollout.eval_temperature;
-  auto top_p = given.top_p > 0 ? given.top_p : rollout.eval_top_p;
-  return {.temperature = static_cast<float>(temperature),
-          .top_p = static_cast<float>(top_p),
-          .max_new_tokens = rollout.max_new_tokens,
-          .seed = given.seed};
+  auto how = eval_sampling(settings);
+  if (given.temperature > 0)
+    how.temperature = static_cast<float>(given.temperature);
+  if (given.top_p > 0)
+    how.top_p = static_cast<float>(given.top_p);
+  how.seed = given.seed;
+  return how;
 }
 
 bool better(const judged& a, const judged& b) {
