@@ -3,6 +3,7 @@
 #include "actors/mail.hpp"
 #include "actors/network.hpp"
 #include "actors/protocol.hpp"
+#include "actors/tls_errors.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -94,6 +95,7 @@ void configure(caf::actor_system_config& host, const config& settings) {
   register_types();
   host.load<caf::io::middleman>();
   if (tls_of(settings).used()) {
+    keep_tls_errors_apart();
     host.load<caf::openssl::manager>();
     host.openssl_certificate = settings.cluster.tls_certificate;
     host.openssl_key = settings.cluster.tls_key;

@@ -45,6 +45,9 @@ caf::error to_caf(const error& reason) {
 }
 
 error from_caf(const caf::error& reason) {
+  // What ends as it should has no reason.
+  if (reason.empty())
+    return {ec::infra, "the peer has ended"};
   if (reason.category() == caf::type_id_v<ec>) {
     error result{static_cast<ec>(reason.code()), {}};
     auto& context = reason.context();

@@ -131,8 +131,10 @@ result<void> greet_with_tls(const descriptor& to, const tls_files& files) {
   // A certificate that is refused is told after the handshake only (TLS 1.3).
   if (done == 1)
     done = SSL_read(session.get(), &first, 1);
-  if (done == 1)
+  if (done == 1) {
+    SSL_shutdown(session.get()); // So that the node there logs no failure.
     return {};
+  }
   return tl::unexpected(explain_tls(session.get(), done, files));
 }
 

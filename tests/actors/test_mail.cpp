@@ -33,7 +33,7 @@ struct slow_state {
         return have + 1;
       },
       [](cancel_atom, const owner&, uint64_t) {},
-      [](drain_atom, double) {},
+      [this](drain_atom, double) { self->quit(); },
     };
   }
 };
@@ -105,6 +105,14 @@ TEST_CASE("a dead peer fails what it owes at once", "[actors][mail]") {
     f.sim.ask<verdict>(f.asker, verify_atom_v, slot_job{});
     CHECK(f.log == strings{"7", "infra", "gone", "infra", "infra"});
   }
+}
+
+TEST_CASE("a peer that ends as it should is gone too", "[actors][mail]") {
+  fixture f;
+  f.sim.ask<verdict>(f.asker, verify_atom_v, slot_job{});
+  f.sim.tell(f.pool, drain_atom_v, 0.0);
+  CHECK(f.log == strings{"7", "infra", "gone"});
+  CHECK(from_caf(caf::error{}).message == "the peer has ended");
 }
 
 TEST_CASE("errors keep code and message when they travel", "[actors][mail]") {
