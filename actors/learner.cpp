@@ -55,6 +55,7 @@ void learner_state::wire(learner_wiring wiring) {
 }
 
 result<void> learner_state::restore() {
+  parts_.checkpoints.remove_torn();
   auto newest = parts_.checkpoints.newest_valid();
   if (newest)
     if (auto loaded = parts_.model->load(newest->directory); !loaded)

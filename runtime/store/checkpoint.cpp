@@ -132,6 +132,16 @@ uint64_t step_of(const fs::path& checkpoint) {
   return std::stoull(checkpoint.filename().string().substr(1));
 }
 
+void checkpoint_store::remove_torn() const {
+  std::vector<fs::path> torn;
+  std::error_code ignored;
+  for (auto& entry : fs::directory_iterator(root_, ignored))
+    if (entry.path().filename().string().starts_with(".v"))
+      torn.push_back(entry.path());
+  for (auto& path : torn)
+    fs::remove_all(path, ignored);
+}
+
 std::vector<fs::path> checkpoint_store::list() const {
   std::vector<fs::path> out;
   std::error_code ignored;

@@ -45,6 +45,10 @@ public:
   /// Checks one checkpoint's files against its manifest.
   static result<checkpoint_info> open(const std::filesystem::path& directory);
 
+  /// Removes what an earlier process left half written or half removed when it
+  /// was killed. Only for the one process that writes here.
+  void remove_torn() const;
+
   /// Directories by step, ascending; not checked.
   std::vector<std::filesystem::path> list() const;
 

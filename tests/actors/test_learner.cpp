@@ -140,6 +140,7 @@ TEST_CASE("a restarted learner goes on from its checkpoint",
   }
   fixture f;
   fs::rename(f.folder.string() + "-kept.moved", f.folder);
+  fs::create_directories(f.folder / ".v000003.17"); // Killed while it wrote.
   f.script.attached.last_committed = 2;
   f.script.attached.hashes = {11, 22};
   f.start(stages(3));
@@ -148,6 +149,7 @@ TEST_CASE("a restarted learner goes on from its checkpoint",
   CHECK_FALSE(f.reason);
   CHECK(f.model->log.front() == "load v000002");
   CHECK(f.published.published == std::vector<uint64_t>{2, 3});
+  CHECK_FALSE(fs::exists(f.folder / ".v000003.17"));
 }
 
 TEST_CASE("a journal of another history is refused", "[actors][learner]") {

@@ -104,3 +104,16 @@ TEST_CASE("what is no run folder says why", "[tools][run]") {
   begin_run(guard.path);
   CHECK(check_is_run(guard.path).has_value());
 }
+
+TEST_CASE("a process killed while it writes leaves nothing for good",
+          "[tools][run]") {
+  folder_guard guard;
+  REQUIRE(open(guard.path, {}, false).has_value());
+  begin_run(guard.path);
+  std::ofstream{guard.path / "config.toml.new"} << "[run";
+  REQUIRE(open(guard.path, {}, true).has_value());
+  CHECK(load_config(guard.path / "config.toml").has_value());
+  for (auto& entry : fs::directory_iterator(guard.path))
+    CHECK((entry.path().filename() == "config.toml"
+           || !entry.path().filename().string().starts_with("config")));
+}

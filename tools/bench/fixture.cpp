@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <system_error>
@@ -28,7 +27,8 @@ struct process_times {
 /// with the last ')'.
 bool read_stat(const fs::path& folder, process_times& into) {
   std::ifstream file{folder / "stat"};
-  std::string text{std::istreambuf_iterator<char>{file}, {}};
+  std::string text; // A process may end meanwhile, which this survives.
+  std::getline(file, text);
   auto end = text.rfind(')');
   if (end == std::string::npos)
     return false;

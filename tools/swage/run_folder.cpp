@@ -24,10 +24,11 @@ tl::unexpected<error> io_error(std::string_view what, const fs::path& path) {
                                   std::generic_category().message(errno)));
 }
 
-/// Writes a file whole: beside its place, synced, then renamed.
+/// Writes a file whole: beside its place, synced, then renamed. One process at
+/// a time does (the lock), so what a killed one left there is written over.
 result<void> replace_file(const fs::path& path, const std::string& text) {
   auto beside = path;
-  beside += fmt::format(".{}", ::getpid());
+  beside += ".new";
   int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                     0644);
   if (file < 0)

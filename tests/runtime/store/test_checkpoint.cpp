@@ -106,3 +106,20 @@ TEST_CASE("steps are ordered by number past six digits", "[runtime][store]") {
   REQUIRE(store.write(at(1000000), weights("b")));
   CHECK(store.newest_valid()->step == 1000000);
 }
+
+TEST_CASE("what a killed process left torn is removed", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 2};
+  REQUIRE(store.write(at(3), weights("three")));
+  // Killed while it wrote step 4 and while it removed step 1.
+  for (auto* name : {".v000004.17", ".v000001.old"}) {
+    fs::create_directories(tmp.path / name);
+    REQUIRE(write_durably(tmp.path / name / "model.bin", "half"));
+  }
+  std::ofstream{tmp.path / "notes"} << "not ours";
+  store.remove_torn();
+  CHECK(store.newest_valid()->step == 3);
+  CHECK(fs::exists(tmp.path / "notes"));
+  for (auto& entry : fs::directory_iterator(tmp.path))
+    CHECK(entry.path().filename().string().front() != '.');
+}
