@@ -1,8 +1,11 @@
 #include "actors/local_node.hpp"
 #include "runtime/buffer/sqlite_journal.hpp"
 #include "runtime/config/built.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/policy/prompt_room.hpp"
 #include "runtime/policy/rollout_tools.hpp"
 #include "runtime/task/task_sets.hpp"
+#include "runtime/verify/load_tasks.hpp"
 #include "runtime/verify/start_engine.hpp"
 
 #include <fmt/format.h>
@@ -58,10 +61,52 @@ result<void> start_judges(node_materials& out) {
   return {};
 }
 
+/// A generated task knows its arguments; those of a suite are known to who has
+/// run it, and prompts show them.
+result<void> load_suite_tasks(const config& settings, task_sets& sets) {
+  if (settings.tasks.suite == "generated")
+    return {};
+  auto judge = start_engine(settings.verifier);
+  if (!judge)
+    return tl::unexpected(judge.error());
+  load_listener told;
+  told.on_left_out = [](const task& one, const error& why) {
+    log_warning(fmt::format("task {} is left out: {}", one.id, why.message));
+  };
+  for (auto* set : {&sets.train, &sets.validation, &sets.held_out}) {
+    if (set->empty())
+      continue;
+    auto loaded = load_tasks(**judge, *set, told);
+    if (!loaded)
+      return tl::unexpected(loaded.error());
+    *set = std::move(*loaded);
+  }
+  return {};
+}
+
+result<void> check_prompts(const config& settings, const task_sets& sets) {
+  auto tokens = tokenizer::load(std::filesystem::path{settings.policy.path}
+                                / "tokenizer.json");
+  if (!tokens)
+    return tl::unexpected(tokens.error());
+  auto too_long = count_too_long(sets, settings, *tokens);
+  if (!too_long)
+    return tl::unexpected(too_long.error());
+  if (*too_long > 0)
+    log_warning(fmt::format("the prompts of {} tasks leave no room for a "
+                            "response within policy.max_tokens = {}",
+                            *too_long, settings.policy.max_tokens));
+  return {};
+}
+
 result<void> open_buffer(node_materials& out) {
   auto sets = load_task_sets(out.settings);
   if (!sets)
     return tl::unexpected(sets.error());
+  if (auto loaded = load_suite_tasks(out.settings, *sets); !loaded)
+    return loaded;
+  if (auto fit = check_prompts(out.settings, *sets); !fit)
+    return fit;
   auto journal = sqlite_journal::open(out.options.out / "run.db");
   if (!journal)
     return tl::unexpected(journal.error());

@@ -1,6 +1,7 @@
 #include "runtime/verify/start_engine.hpp"
 
 #include "runtime/config/paths.hpp"
+#include "runtime/task/prompt.hpp"
 
 namespace swage {
 
@@ -15,7 +16,8 @@ result<std::unique_ptr<engine>> start_engine(const verifier_config& settings) {
                         .python = *python,
                         .cache = cache_folder(settings.cache),
                         .library = verify_folder(),
-                        .cache_verdicts = settings.cache_verdicts});
+                        .cache_verdicts = settings.cache_verdicts,
+                        .prompt = prompt_hash()});
 }
 
 reward_options make_reward_options(const reward_config& settings) {

@@ -5,6 +5,7 @@
 #include "runtime/store/checkpoint.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/suite.hpp"
+#include "runtime/verify/load_tasks.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/endpoint.hpp"
 #include "tools/swage/local_engine.hpp"
@@ -60,23 +61,16 @@ result<std::vector<task>> load_tasks(const eval_arguments& given,
 }
 
 /// Tasks that cannot be judged are left out and said so.
-result<std::vector<task>> load_all(engine& judge, std::vector<task> all) {
-  std::vector<task> loaded;
+result<std::vector<task>> load_all(engine& judge,
+                                   const std::vector<task>& all) {
   terminal_progress shown{"load", "tasks"};
-  for (auto& one : all) {
-    auto whole = judge.load(one);
-    if (!whole && whole.error().code != ec::task_invalid)
-      return tl::unexpected{whole.error()};
-    if (whole)
-      loaded.push_back(std::move(*whole));
-    else
-      log_warning(
-        fmt::format("task {} is left out: {}", one.id, whole.error().message));
-    shown.update(loaded.size(), all.size());
-  }
-  if (loaded.empty())
-    return fail(ec::task_invalid, "none of the tasks can be judged");
-  return loaded;
+  return load_tasks(
+    judge, all,
+    {[](const task& one, const error& why) {
+       log_warning(
+         fmt::format("task {} is left out: {}", one.id, why.message));
+     },
+     [&](size_t done, size_t total) { shown.update(done, total); }});
 }
 
 /// The responses of a model that another program serves.
@@ -176,7 +170,7 @@ int eval(const eval_arguments& given) {
   auto judge = start_engine(settings->verifier);
   if (!judge)
     return report(judge.error());
-  auto loaded = load_all(**judge, std::move(*tasks));
+  auto loaded = load_all(**judge, *tasks);
   if (!loaded)
     return report(loaded.error());
   auto responses = checkpoint->empty()
