@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/prctl.h>
+
 namespace swage {
 
 namespace {
@@ -58,6 +60,8 @@ int report(const error& what) {
 } // namespace swage
 
 int main(int argc, char** argv) try {
+  // A node is started through /proc/self/exe and would be listed as "exe".
+  ::prctl(PR_SET_NAME, "swage");
   return swage::run(argc, argv);
 } catch (const std::bad_alloc&) {
   fmt::print(stderr, "swage: out of memory\n");
