@@ -103,7 +103,8 @@ void coordinator_state::on_progress(const buffer_status& status) {
   keep_pinned(status);
   watch_time(status.progress);
   watch_stall(status.progress);
-  if (status.progress.over && core_.finished())
+  // A learner that ended before this process began cannot say so again.
+  if (status.progress.over && (core_.finished() || status.progress.saved))
     stop();
 }
 

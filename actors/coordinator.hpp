@@ -33,7 +33,7 @@ struct coordinator_parts {
 };
 
 /// Admits and watches nodes, keeps the version that an evaluation needs, and
-/// ends the run: when every stage is over and the learner has checkpointed,
+/// ends the run: when every stage is over and all that was trained is saved,
 /// when it is told to, or when the run has stalled.
 class coordinator_state {
 public:

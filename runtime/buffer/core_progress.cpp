@@ -43,6 +43,9 @@ buffer_progress buffer_core::progress(double now) const {
   out.waiting_for = waiting_for();
   out.waiting_s = out.waiting_for.empty() ? 0 : now - since_;
   out.over = over();
+  auto& checkpoints = book_.checkpoints();
+  out.saved = (checkpoints.empty() ? 0 : checkpoints.back().step)
+              == book_.last_committed();
   if (out.over) {
     out.name = "over";
     return out;

@@ -34,6 +34,7 @@ struct buffer_progress {
   double waiting_s = 0;                      ///< Since anything moved.
   bool journal_ok = true;
   bool over = false;
+  bool saved = false; ///< A checkpoint holds the newest committed batch.
 };
 
 template <class Inspector>
@@ -50,7 +51,8 @@ bool inspect(Inspector& f, buffer_progress& x) {
     f.field("outstanding", x.outstanding), f.field("bound", x.bound),
     f.field("bytes", x.bytes), f.field("discarded", x.discarded),
     f.field("waiting_for", x.waiting_for), f.field("waiting_s", x.waiting_s),
-    f.field("journal_ok", x.journal_ok), f.field("over", x.over));
+    f.field("journal_ok", x.journal_ok), f.field("over", x.over),
+    f.field("saved", x.saved));
 }
 
 } // namespace swage

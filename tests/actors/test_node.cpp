@@ -152,6 +152,16 @@ TEST_CASE("the run ends when all stages and the learner did",
   CHECK(head.outcome->code() == 0);
 }
 
+TEST_CASE("a head that was started again ends a saved run", "[actors][node]") {
+  cluster c;
+  auto head = c.start_head(2);
+  c.buffer.status.progress.over = true;
+  c.buffer.status.progress.saved = true; // And the learner is gone since.
+  c.sim.advance(5);
+  CHECK(head.outcome->ended());
+  CHECK(head.outcome->code() == 0);
+}
+
 TEST_CASE("a failed learner ends its process for a restart",
           "[actors][node]") {
   cluster c;
