@@ -56,8 +56,10 @@ beat_reply coordinator_state::beat(const beat_report& report) {
 void coordinator_state::wire(coordinator_wiring wiring) {
   if (wiring.generation < wiring_.generation)
     return;
-  // A publisher of another process knows nothing of our pins.
+  // One that was lost may have dropped our pin, another one never had it.
   if (wiring.weights != wiring_.weights)
+    pin_known_ = false;
+  if (wiring.weights && wiring.weights != pinned_at_)
     pinned_.reset();
   wiring_ = std::move(wiring);
   look();
@@ -112,16 +114,28 @@ void coordinator_state::keep_pinned(const buffer_status& status) {
   std::optional<uint64_t> wanted;
   if (status.pinned)
     wanted = status.version;
-  if (wanted == pinned_ || !wiring_.weights)
+  if (!wiring_.weights)
     return;
-  if (pinned_)
-    post(self_, wiring_.weights, unpin_atom_v, *std::exchange(pinned_, {}));
-  if (!wanted)
-    return;
-  mail_.ask(
-    wiring_.weights, timeout(), [this, wanted] { pinned_ = wanted; },
-    [](const error&) {}, // Not published yet: the next look asks again.
-    pin_atom_v, *wanted);
+  // Without an answer either may have happened: the next look asks again.
+  auto ignored = [](const error&) {};
+  const owner me{parts_.terms.head.name, parts_.terms.head.incarnation, 0};
+  if (pinned_ && pinned_ != wanted) {
+    mail_.ask(
+      wiring_.weights, timeout(),
+      [this, old = pinned_] {
+        if (pinned_ == old)
+          pinned_.reset();
+      },
+      ignored, unpin_atom_v, me, *pinned_);
+  } else if (wanted && !(pinned_ && pin_known_)) {
+    pinned_ = wanted;
+    pinned_at_ = wiring_.weights;
+    pin_known_ = false;
+    mail_.ask(
+      wiring_.weights, timeout(),
+      [this, wanted] { pin_known_ = pinned_ == wanted; }, ignored, pin_atom_v,
+      me, *wanted);
+  }
 }
 
 void coordinator_state::watch_time(const buffer_progress& progress) {

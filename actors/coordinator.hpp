@@ -66,7 +66,9 @@ private:
   coordinator_parts parts_;
   membership core_;
   coordinator_wiring wiring_;
-  std::optional<uint64_t> pinned_;
+  std::optional<uint64_t> pinned_; ///< Asked for, and not unpinned since.
+  publisher_actor pinned_at_;
+  bool pin_known_ = false; ///< The publisher has said so, and was not lost.
   std::string timed_stage_; ///< RL stage whose time is running.
   double stage_began_ = 0;
   std::string told_stall_;

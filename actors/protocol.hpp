@@ -189,9 +189,10 @@ using publisher_actor = caf::typed_actor<
   caf::result<weight_chunk>(chunk_atom, uint64_t ticket, uint32_t index),
   // Ends a ticket. Unknown ones are ignored.
   caf::result<void>(close_atom, uint64_t ticket),
-  // Keeps a version until as many `unpin`; fails with `not_found`.
-  caf::result<void>(pin_atom, uint64_t version),
-  caf::result<void>(unpin_atom, uint64_t version)>;
+  // Keeps a version until this owner's `unpin`, or until its sender is gone;
+  // once is enough. Fails with `not_found`.
+  caf::result<void>(pin_atom, owner, uint64_t version),
+  caf::result<void>(unpin_atom, owner, uint64_t version)>;
 
 /// A pool and the process it lives in.
 struct pool_entry {

@@ -41,9 +41,11 @@ publisher_actor::behavior_type publisher_state::make_behavior() {
     [this](close_atom, uint64_t ticket) {
       core_.close(ticket, clock_s(self_));
     },
-    [this](pin_atom, uint64_t version) { return answer(core_.pin(version)); },
-    [this](unpin_atom, uint64_t version) {
-      core_.unpin(version, clock_s(self_));
+    [this](pin_atom, const owner& who, uint64_t version) {
+      return pin(who, version);
+    },
+    [this](unpin_atom, const owner& who, uint64_t version) {
+      core_.unpin(who, version, clock_s(self_));
     },
   };
 }
@@ -68,12 +70,24 @@ caf::result<pull_ticket> publisher_state::open(const owner& puller,
   auto opened = core_.open(puller, version, clock_s(self_));
   if (!opened)
     return to_caf(opened.error());
-  if (auto peer = self_->current_sender())
-    mail_.watch_once(peer, [this, puller](const error&) {
-      core_.owner_down(puller, clock_s(self_));
-    });
+  watch_sender(puller);
   return pull_ticket{opened->id, std::move(opened->what), limits_.chunk_bytes,
                      opened->chunks};
+}
+
+caf::result<void> publisher_state::pin(const owner& who, uint64_t version) {
+  auto pinned = core_.pin(who, version);
+  if (pinned)
+    watch_sender(who);
+  return answer(std::move(pinned));
+}
+
+/// What it keeps for an owner that is gone would be kept for ever.
+void publisher_state::watch_sender(const owner& who) {
+  if (auto& peer = self_->current_sender())
+    mail_.watch_once(peer, [this, who](const error&) {
+      core_.owner_down(who, clock_s(self_));
+    });
 }
 
 caf::result<weight_chunk> publisher_state::chunk(uint64_t ticket,

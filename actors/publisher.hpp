@@ -22,8 +22,12 @@ public:
 
   interface::behavior_type make_behavior();
 
+  const publisher_core& core() const { return core_; }
+
 private:
   caf::result<pull_ticket> open(const owner& puller, uint64_t version);
+  caf::result<void> pin(const owner& who, uint64_t version);
+  void watch_sender(const owner& who);
   caf::result<weight_chunk> chunk(uint64_t ticket, uint32_t index);
   caf::result<local_snapshot> share(uint64_t version);
   caf::result<void> publish(local_snapshot& weights);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,11 @@ publisher_core::publisher_core(publisher_limits limits, uint64_t seed)
 
 result<void> publisher_core::publish(snapshot weights, double now) {
   auto number = weights.what.version;
+  // Published again because the answer was late.
+  if (auto same = versions_.find(number);
+      same != versions_.end() && std::next(same) == versions_.end()
+      && same->second.weights.what.checksum == weights.what.checksum)
+    return {};
   if (!versions_.empty() && versions_.rbegin()->first >= number)
     return fail(ec::stale,
                 fmt::format("version {} was published, but version {} is the "
@@ -97,23 +103,24 @@ void publisher_core::close(uint64_t id, double now) {
   collect(now);
 }
 
-result<void> publisher_core::pin(uint64_t number) {
+result<void> publisher_core::pin(const owner& who, uint64_t number) {
   auto i = versions_.find(number);
   if (i == versions_.end())
     return tl::unexpected(share(number).error());
-  ++i->second.pins;
+  i->second.pins.insert(who);
   return {};
 }
 
-void publisher_core::unpin(uint64_t number, double now) {
-  auto i = versions_.find(number);
-  if (i != versions_.end() && i->second.pins > 0)
-    --i->second.pins;
+void publisher_core::unpin(const owner& who, uint64_t number, double now) {
+  if (auto i = versions_.find(number); i != versions_.end())
+    i->second.pins.erase(who);
   collect(now);
 }
 
-void publisher_core::owner_down(const owner& puller, double now) {
-  std::erase_if(pulls_, [&](auto& x) { return x.second.puller == puller; });
+void publisher_core::owner_down(const owner& gone, double now) {
+  std::erase_if(pulls_, [&](auto& x) { return x.second.puller == gone; });
+  for (auto& [number, one] : versions_)
+    one.pins.erase(gone);
   collect(now);
 }
 
@@ -141,7 +148,7 @@ void publisher_core::collect(double now) {
   // From new to old: of those kept for pulls only, the newest stay.
   std::vector<uint64_t> unwanted;
   for (auto i = std::next(versions_.rbegin()); i != versions_.rend(); ++i)
-    if (i->second.pins == 0
+    if (i->second.pins.empty()
         && (!is_pulled(i->first) || ++pulled > limits_.max_versions))
       unwanted.push_back(i->first);
   for (auto number : unwanted)

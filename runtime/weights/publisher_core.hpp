@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace swage {
@@ -24,8 +25,8 @@ class publisher_core {
 public:
   publisher_core(publisher_limits limits, uint64_t seed);
 
-  /// `stale` if an equal or newer version is the newest, `corrupt` if the
-  /// buffer is not what its manifest says.
+  /// `stale` if another snapshot of that version, or a newer one, is the newest;
+  /// `corrupt` if the buffer is not what its manifest says.
   result<void> publish(snapshot weights, double now);
 
   /// `not_found` before the first version.
@@ -47,12 +48,13 @@ public:
 
   void close(uint64_t ticket, double now);
 
-  /// Counted; `not_found` if the version is not kept.
-  result<void> pin(uint64_t version);
-  void unpin(uint64_t version, double now);
+  /// Keeps the version for this owner until its `unpin`; asked again, it is
+  /// the same pin. `not_found` if the version is not kept.
+  result<void> pin(const owner& who, uint64_t version);
+  void unpin(const owner& who, uint64_t version, double now);
 
-  /// Closes all tickets of a puller that is gone.
-  void owner_down(const owner& puller, double now);
+  /// Ends all tickets and pins of an owner that is gone.
+  void owner_down(const owner& gone, double now);
 
   /// Closes tickets that were not used for too long.
   void tick(double now);
@@ -64,7 +66,7 @@ public:
 private:
   struct version {
     snapshot weights;
-    uint32_t pins = 0;
+    std::set<owner> pins;
   };
 
   struct pull {

@@ -1,4 +1,5 @@
 #include "tests/support/cluster.hpp"
+#include "tests/support/counting_policy.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -243,6 +244,35 @@ TEST_CASE("an evaluation's version is pinned while it runs",
   c.sim.advance(2);
   CHECK_FALSE(kept(1));
   CHECK(kept(2));
+}
+
+TEST_CASE("a pin outlives a lost connection and ends in time",
+          "[actors][coordinator]") {
+  cluster c;
+  auto head = c.start_head();
+  auto& core = test::state_of<publisher_state>(head.here.publisher).core();
+  auto wire = [&](uint64_t generation, publisher_actor weights) {
+    c.sim.tell(head.here.coordinator, wire_atom_v,
+               coordinator_wiring{generation, head.here.buffer, weights});
+    c.sim.advance(2);
+  };
+  auto publish = [&](uint64_t version) {
+    c.sim.tell(head.here.publisher, publish_atom_v,
+               local_snapshot{test::tiny_snapshot(version)});
+  };
+  publish(1);
+  c.buffer.status.pinned = true;
+  c.buffer.status.version = 1;
+  c.sim.advance(2);
+  wire(100, {});
+  wire(101, head.here.publisher);
+  publish(2);
+  CHECK(core.kept() == 2);
+  wire(102, {});
+  c.buffer.status.pinned = false;
+  c.sim.advance(2);
+  wire(103, head.here.publisher);
+  CHECK(core.kept() == 1);
 }
 
 TEST_CASE("a stage that outruns its time is ended once",

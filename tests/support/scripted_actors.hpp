@@ -22,6 +22,7 @@ struct buffer_script {
   std::map<std::pair<uint64_t, uint32_t>, trajectory> samples;
   attach_reply attached;
   std::function<result<void>(const step_report&)> commit;
+  std::function<result<void>(uint64_t step)> announced;
   std::vector<judgement_report> judged;
   std::vector<drift_report> drifts;
   std::vector<step_report> committed;
@@ -71,8 +72,13 @@ struct scripted_buffer_state {
         script->committed.push_back(report);
         return caf::unit;
       },
-      [this](checkpointed_atom, uint64_t, uint64_t step, uint64_t hash) {
+      [this](checkpointed_atom, uint64_t, uint64_t step,
+             uint64_t hash) -> caf::result<void> {
+        if (script->announced)
+          if (auto answer = script->announced(step); !answer)
+            return to_caf(answer.error());
         script->checkpoints.emplace_back(step, hash);
+        return caf::unit;
       },
       [](owner_down_atom, const node_id&) {},
       [](progress_atom) { return buffer_status{}; },
@@ -140,8 +146,8 @@ struct scripted_publisher_state {
                             whole.substr(index * chunk_bytes, chunk_bytes)};
       },
       [](close_atom, uint64_t) {},
-      [](pin_atom, uint64_t) {},
-      [](unpin_atom, uint64_t) {},
+      [](pin_atom, const owner&, uint64_t) {},
+      [](unpin_atom, const owner&, uint64_t) {},
     };
   }
 

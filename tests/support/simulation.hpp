@@ -144,4 +144,11 @@ public:
   caf::scoped_actor self;
 };
 
+/// The state of an actor that runs.
+template <class State, class Handle>
+const State& state_of(const Handle& who) {
+  auto* ptr = caf::actor_cast<caf::abstract_actor*>(who);
+  return dynamic_cast<actor_of<State>&>(*ptr).state;
+}
+
 } // namespace swage::test

@@ -46,7 +46,10 @@ TEST_CASE("only the newest version is kept", "[weights][publisher]") {
 TEST_CASE("an older or torn snapshot is refused", "[weights][publisher]") {
   publisher_core core{small_limits(), 1};
   REQUIRE(core.publish(make_snapshot(3), 0));
-  CHECK(core.publish(make_snapshot(3), 0).error().code == ec::stale);
+  CHECK(core.publish(make_snapshot(3), 0)); // The answer was late.
+  auto other = make_snapshot(5);
+  other.what.version = 3;
+  CHECK(core.publish(other, 0).error().code == ec::stale);
   CHECK(core.publish(make_snapshot(2), 0).error().code == ec::stale);
   auto torn = make_snapshot(4);
   torn.what.checksum ^= 1;
@@ -118,15 +121,35 @@ TEST_CASE("slow pullers do not keep every version", "[weights][publisher]") {
 TEST_CASE("a pinned version stays until unpinned", "[weights][publisher]") {
   publisher_core core{small_limits(), 1};
   REQUIRE(core.publish(make_snapshot(1), 0));
-  REQUIRE(core.pin(1));
-  REQUIRE(core.pin(1));
+  const owner a{"a", 1, 0}, b{"b", 1, 0};
+  REQUIRE(core.pin(a, 1));
+  REQUIRE(core.pin(b, 1));
   for (uint64_t v = 2; v < 10; ++v)
     REQUIRE(core.publish(make_snapshot(v), 0));
   CHECK(core.share(1));
-  core.unpin(1, 0);
+  core.unpin(a, 1, 0);
   CHECK(core.share(1));
-  core.unpin(1, 0);
+  core.unpin(b, 1, 0);
   CHECK_FALSE(core.share(1));
-  CHECK(core.pin(1).error().code == ec::not_found);
+  CHECK(core.pin(a, 1).error().code == ec::not_found);
+  CHECK(core.kept() == 1);
+}
+
+TEST_CASE("a pin asked for twice is one pin", "[weights][publisher]") {
+  publisher_core core{small_limits(), 1};
+  REQUIRE(core.publish(make_snapshot(1), 0));
+  REQUIRE(core.pin({"head", 1, 0}, 1));
+  REQUIRE(core.pin({"head", 1, 0}, 1));
+  REQUIRE(core.publish(make_snapshot(2), 0));
+  core.unpin({"head", 1, 0}, 1, 0);
+  CHECK(core.kept() == 1);
+}
+
+TEST_CASE("the pins of a dead owner end with it", "[weights][publisher]") {
+  publisher_core core{small_limits(), 1};
+  REQUIRE(core.publish(make_snapshot(1), 0));
+  REQUIRE(core.pin({"head", 1, 0}, 1));
+  REQUIRE(core.publish(make_snapshot(2), 0));
+  core.owner_down({"head", 1, 0}, 0);
   CHECK(core.kept() == 1);
 }
