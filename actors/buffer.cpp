@@ -1,6 +1,7 @@
 #include "actors/buffer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace swage {
@@ -43,8 +44,8 @@ buffer_actor::behavior_type buffer_state::make_behavior() {
                   uint64_t hash) {
       return reply_later(core.checkpointed(epoch, step, hash));
     },
-    [this, &core](owner_down_atom, const node_id& who) {
-      core.owner_down(who.name, who.incarnation);
+    [this](owner_down_atom, const node_id& who) {
+      owner_down(who);
       return reply_later({});
     },
     [this](progress_atom) { return status(); },
@@ -64,7 +65,7 @@ buffer_actor::behavior_type buffer_state::make_behavior() {
 caf::result<sync_reply> buffer_state::sync(const sync_request& ask) {
   if (auto& peer = self_->current_sender())
     mail_.watch_once(peer, [this, who = ask.from](const error&) {
-      parts_.core->owner_down(who.node, who.incarnation);
+      owner_down({who.node, who.incarnation});
       later([](const error*) {});
     });
   // An owner waits for one answer: the earlier one gave up.
@@ -90,6 +91,20 @@ void buffer_state::sync(const sync_request& ask, promise<sync_reply> to,
       reply.grants.clear();
     to.deliver(std::move(reply));
   });
+}
+
+void buffer_state::owner_down(const node_id& who) {
+  parts_.core->owner_down(who.name, who.incarnation);
+  // What it still asks for would be granted to nobody.
+  for (auto i = syncs_.begin(); i != syncs_.end();) {
+    auto next = std::next(i);
+    if (i->ask.from.node == who.name
+        && i->ask.from.incarnation <= who.incarnation) {
+      i->to.deliver(sync_reply{});
+      syncs_.erase(i);
+    }
+    i = next;
+  }
 }
 
 void buffer_state::hold(const sync_request& ask, promise<sync_reply> to) {

@@ -62,6 +62,7 @@ private:
   caf::result<sync_reply> sync(const sync_request& ask);
   void sync(const sync_request& ask, promise<sync_reply> to, bool may_hold);
   void hold(const sync_request& ask, promise<sync_reply> to);
+  void owner_down(const node_id& who);
   caf::result<submit_status> submit(const owner& from, uint64_t lease,
                                     trajectory& what);
   caf::result<attach_reply> attach(const owner& learner);

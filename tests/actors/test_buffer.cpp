@@ -219,6 +219,18 @@ TEST_CASE("the work of a dead owner goes to another", "[actors][buffer]") {
         == submit_status::superseded);
 }
 
+TEST_CASE("a held request dies with its owner", "[actors][buffer]") {
+  fixture f;
+  REQUIRE(f.sync(f.b, 8).grants.size() == 4);
+  std::vector<sync_reply> log;
+  auto dying = f.sim.sys.spawn<actor_of<holder_state>>(
+    f.buffer, f.request_of(f.a, 8), &log);
+  f.sim.ask<verdict>(dying, verify_atom_v, slot_job{});
+  f.sim.kill(dying);
+  f.sync(f.b, 0); // Gives everything back.
+  CHECK(f.sync({"c", 1, 0}, 8).grants.size() == 4);
+}
+
 TEST_CASE("a silent owner's leases end with their time",
           "[actors][buffer]") {
   fixture f;
