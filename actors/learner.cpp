@@ -198,12 +198,7 @@ void learner_state::commit() {
         parts_.on_step(report_);
       perform(core_.on_committed());
     },
-    [this](error reason) {
-      if (reason.code == ec::fenced)
-        end("another learner has taken over: " + reason.message);
-      else
-        again(learner_action::commit, reason);
-    },
+    [this](error reason) { again(learner_action::commit, reason); },
     commit_atom_v, core_.epoch(), report_);
 }
 
@@ -237,7 +232,9 @@ void learner_state::end(std::optional<std::string> reason) {
     parts_.on_end(std::move(reason));
 }
 
-void learner_state::again(learner_action what, const error&) {
+void learner_state::again(learner_action what, const error& reason) {
+  if (reason.code == ec::fenced)
+    return end("another learner has taken over: " + reason.message);
   if (ended_)
     return;
   after(self_, retry_s, [this, what] { perform(what); });

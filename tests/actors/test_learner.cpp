@@ -200,6 +200,17 @@ TEST_CASE("a fenced learner ends and says why", "[actors][learner]") {
   CHECK(f.reason->find("taken over") != std::string::npos);
 }
 
+TEST_CASE("a fenced checkpoint ends the learner too", "[actors][learner]") {
+  fixture f;
+  f.script.announced = [](uint64_t) -> result<void> {
+    return fail(ec::fenced, "epoch 2");
+  };
+  f.start(stages(3));
+  f.sim.advance(10);
+  REQUIRE(f.reason);
+  CHECK(f.reason->find("taken over") != std::string::npos);
+}
+
 TEST_CASE("a refused step ends the learner with its reason",
           "[actors][learner]") {
   fixture f;
