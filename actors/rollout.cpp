@@ -12,6 +12,7 @@ constexpr double retry_s = 0.25;  ///< After a lost or refused message.
 constexpr double credit_s = 0.5;  ///< Between two looks at the credits,
 constexpr double hurry_s = 0.1;   ///< where some candidate waits for one.
 constexpr double pause_s = 5;     ///< The longest one for a measurement.
+constexpr uint64_t looks_a_round = 10; ///< Then idle credits are named again.
 
 rollout_limits limits_of(const config& settings) {
   rollout_limits out;
@@ -228,6 +229,10 @@ void rollout_state::submit(submission one) {
 void rollout_state::watch_credit() {
   if (std::exchange(crediting_, true))
     return;
+  // What went astray on its way, a grant or what was given back, is home then.
+  if (++credit_looks_ % looks_a_round == 0)
+    for (auto& [number, pool] : pools_)
+      hungry_.insert(number);
   ask_credit();
   after(self_, core_.queued() > 0 ? hurry_s : credit_s, [this] {
     crediting_ = false;
@@ -281,6 +286,8 @@ void rollout_state::want_weights() {
 }
 
 void rollout_state::pull_version(uint64_t version) {
+  if (!wiring_.weights)
+    return pull_failed(); // Gone since it was asked what is there.
   const auto here = wiring_.weights.node() == self_->node();
   if (!here || parts_.settings.weights.transport == "message")
     return pull_chunks(version);
@@ -336,6 +343,8 @@ void rollout_state::on_pulled(const snapshot& weights) {
 }
 
 void rollout_state::pull_failed() {
+  if (pull_)
+    post(self_, wiring_.weights, close_atom_v, pull_->ticket.id);
   pull_.reset();
   after(self_, retry_s, [this] {
     pulling_ = false;

@@ -40,6 +40,8 @@ public:
 
   rollout_actor::behavior_type make_behavior();
 
+  const rollout_core& core() const { return core_; }
+
 private:
   /// A snapshot that arrives in pieces.
   struct pull {
@@ -89,7 +91,8 @@ private:
   uint64_t pauses_ = 0;
   bool crediting_ = false;
   std::set<uint32_t> asking_; ///< Pools whose answer to `credit` is due.
-  std::set<uint32_t> hungry_; ///< Pools that had none the last time.
+  std::set<uint32_t> hungry_; ///< Pools that may keep something for us.
+  uint64_t credit_looks_ = 0;
   std::optional<caf::typed_response_promise<void>> draining_;
 };
 

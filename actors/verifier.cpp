@@ -60,7 +60,7 @@ verifier_actor::behavior_type verifier_state::make_behavior() {
 uint32_t verifier_state::credit(const owner& asker, uint32_t have,
                                 uint32_t want) {
   watch_sender(asker);
-  return draining_ ? 0 : core_.on_credit(asker, have, want);
+  return core_.on_credit(asker, have, draining_ ? 0 : want);
 }
 
 void verifier_state::watch_sender(const owner& asker) {

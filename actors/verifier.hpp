@@ -47,6 +47,8 @@ public:
 
   verifier_actor::behavior_type make_behavior();
 
+  const pool_core& core() const { return core_; }
+
 private:
   using key = std::pair<owner, uint64_t>;
   using promise = caf::typed_response_promise<verify_reply>;

@@ -42,8 +42,21 @@ pool_effects pool_core::on_verify(verify_request request) {
   auto& unused = unused_[request.from];
   if (unused > 0)
     --unused;
+  if (has(request))
+    return {}; // Sent again, its answer was late: judged once.
   queue_.push_back(std::move(request));
   return fill();
+}
+
+/// Whether the verdict that this request asks for is on its way already.
+bool pool_core::has(const verify_request& request) const {
+  auto same = [&](const verify_request& one) {
+    return one.from == request.from && one.id == request.id;
+  };
+  for (uint32_t slot = 0; slot < slots(); ++slot)
+    if (running_[slot] && same(*running_[slot]) && !abandoned_[slot])
+      return true;
+  return std::any_of(queue_.begin(), queue_.end(), same);
 }
 
 pool_effects pool_core::on_done(uint32_t slot, verdict outcome) {
@@ -107,6 +120,11 @@ uint32_t pool_core::outstanding() const {
   for (auto& [asker, unused] : unused_)
     n += unused;
   return n;
+}
+
+uint32_t pool_core::spare() const {
+  const auto capacity = 2 * slots();
+  return capacity - std::min(capacity, outstanding());
 }
 
 /// Whoever has none at all comes first.

@@ -47,6 +47,7 @@ public:
   uint32_t on_credit(const owner& asker, uint32_t have,
                      uint32_t want = std::numeric_limits<uint32_t>::max());
 
+  /// One that is queued or runs already is not judged twice.
   pool_effects on_verify(verify_request request);
   pool_effects on_done(uint32_t slot, verdict outcome);
 
@@ -59,8 +60,11 @@ public:
   uint32_t slots() const { return static_cast<uint32_t>(running_.size()); }
   size_t queued() const { return queue_.size(); }
   uint32_t busy() const;
+  /// Credits that nobody holds and no request has used.
+  uint32_t spare() const;
 
 private:
+  bool has(const verify_request& request) const;
   uint32_t share() const;
   uint32_t outstanding() const;
   bool may_return_to(const owner& asker) const;

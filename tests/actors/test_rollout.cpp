@@ -66,6 +66,29 @@ private:
   std::function<void()> hook_;
 };
 
+/// A pool that answers no question about credits and notes what is wanted.
+struct silent_pool_state {
+  using interface = verifier_actor;
+  verifier_actor::pointer self;
+  std::vector<uint32_t>* wanted;
+  std::vector<caf::typed_response_promise<uint32_t>> held;
+
+  silent_pool_state(verifier_actor::pointer self, std::vector<uint32_t>* wanted)
+    : self(self), wanted(wanted) {}
+
+  verifier_actor::behavior_type make_behavior() {
+    return {
+      [](verify_atom, const verify_request&) { return verify_reply{}; },
+      [this](credit_atom, const owner&, uint32_t, uint32_t want) {
+        wanted->push_back(want);
+        return held.emplace_back(self->make_response_promise<uint32_t>());
+      },
+      [](cancel_atom, const owner&, uint64_t) {},
+      [](drain_atom, double) {},
+    };
+  }
+};
+
 struct fixture {
   explicit fixture(const std::string& transport = "auto",
                    uint32_t max_live = 128) {
@@ -244,6 +267,39 @@ TEST_CASE("a pool that dies is replaced by the next wiring",
   f.wire(2);
   f.sim.advance(5);
   CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("a publisher lost in mid-pull is waited for", "[actors][rollout]") {
+  fixture f;
+  // The question what is newest is on its way when its receiver is unwired.
+  post_anonymously(f.rollout, wire_atom_v,
+                   rollout_wiring{1, f.buffer, f.weights, {}});
+  post_anonymously(f.rollout, wire_atom_v, rollout_wiring{2, f.buffer, {}, {}});
+  f.sim.advance(2);
+  f.grants = {make_grant(1, {0})};
+  f.wire(3);
+  f.sim.advance(5);
+  CHECK(f.script.submitted.size() == 1);
+}
+
+TEST_CASE("an idle rollout says again that it holds no credit",
+          "[actors][rollout]") {
+  fixture f;
+  std::vector<uint32_t> wanted;
+  f.pool = f.sim.sys.spawn<actor_of<silent_pool_state>>(&wanted);
+  f.grants = {make_grant(1, {0})};
+  f.wire();
+  f.sim.advance(1);
+  REQUIRE(wanted == std::vector<uint32_t>{1});
+  f.script.sync = [](const sync_request& request) {
+    sync_reply out;
+    out.cancelled = request.held; // So that nothing waits for a credit.
+    return out;
+  };
+  f.sim.advance(6);
+  CHECK(wanted == std::vector<uint32_t>{1, 0});
+  f.sim.advance(5);
+  CHECK(wanted == std::vector<uint32_t>{1, 0, 0});
 }
 
 TEST_CASE("a wiring of an older generation is ignored",

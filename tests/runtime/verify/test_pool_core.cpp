@@ -51,6 +51,20 @@ TEST_CASE("an idle owner's credits go to others", "[verify][pool]") {
   CHECK(pool.on_credit(who(1), 0) == 2);
 }
 
+TEST_CASE("a request sent again is judged once", "[verify][pool]") {
+  pool_core pool{1};
+  REQUIRE(pool.on_credit(who(0), 0) == 2);
+  CHECK(pool.on_verify(ask(0, 1)).start.size() == 1);
+  CHECK(pool.on_verify(ask(0, 1)).start.empty());
+  CHECK(pool.queued() == 0);
+  auto done = pool.on_done(0, good());
+  REQUIRE(done.answer.size() == 1);
+  CHECK(done.answer[0].reply.credit == 1);
+  CHECK(done.start.empty());
+  CHECK(pool.on_credit(who(0), 1, 0) == 0);
+  CHECK(pool.spare() == 1);
+}
+
 TEST_CASE("with more owners than credits none starves", "[verify][pool]") {
   pool_core pool{1};
   std::map<uint32_t, uint32_t> held, served;
