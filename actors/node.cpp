@@ -120,8 +120,9 @@ void node_state::beat() {
   if (leaving_)
     return;
   auto series = beats_;
+  // Who is not answered for so long is taken for dead by then.
   mail_.ask(
-    head_, timeout(),
+    head_, parts_.settings.faults.detection_s,
     [this, series](beat_reply& reply) {
       if (series != beats_)
         return;

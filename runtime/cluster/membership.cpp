@@ -150,7 +150,8 @@ membership_effects membership::on_tick(double now) {
       one.seen += late;
   std::vector<node_id> silent;
   for (auto& [name, one] : members_)
-    if (now - one.seen > limits_.detection_s)
+    // This process runs, however long its own beat has waited in it.
+    if (one.info.who != terms_.head && now - one.seen > limits_.detection_s)
       silent.push_back(one.info.who);
   for (auto& who : silent)
     remove(who,

@@ -111,6 +111,21 @@ TEST_CASE("a silent node is declared dead", "[cluster][membership]") {
   CHECK(f.core.missing() == std::vector<std::string>{"head", "a"});
 }
 
+TEST_CASE("the head is not dead for its own silence",
+          "[cluster][membership]") {
+  fixture f;
+  f.core.on_join(make_node("head"), 0);
+  f.core.on_join(make_node("a"), 0);
+  f.core.drain(0);
+  for (double now = 1; now <= 8; ++now) {
+    f.beat("a", now, true);
+    CHECK(f.core.on_tick(now).down.empty());
+  }
+  // The others are told to leave before it does.
+  CHECK_FALSE(f.beat("head", 8, true).leave);
+  CHECK(f.beat("a", 9, true).leave);
+}
+
 TEST_CASE("a late tick buries nobody", "[cluster][membership]") {
   fixture f;
   f.core.on_join(make_node("a"), 0);
