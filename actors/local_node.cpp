@@ -10,7 +10,6 @@
 #include "actors/rollout.hpp"
 #include "actors/verifier.hpp"
 #include "runtime/config/config_text.hpp"
-#include "runtime/observe/log.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -34,6 +33,12 @@ node_id id_of(const node_materials& from) {
 
 owner owner_of(const node_materials& from, uint32_t actor) {
   return {from.me.name, from.options.incarnation, actor};
+}
+
+std::function<void(const std::string&)> say_info(const node_materials& from) {
+  return [say = from.say](const std::string& line) {
+    say(log_level::info, line);
+  };
 }
 
 /// The longest that one verification may take, retries included.
@@ -100,11 +105,12 @@ void spawn_learner(caf::actor_system& sys, node_materials& from,
 void spawn_head(caf::actor_system& sys, node_materials& from,
                 local_actors& here) {
   auto& settings = from.settings;
-  auto told = [](const error* trouble) {
+  auto told = [say = from.say](const error* trouble) {
     if (trouble)
-      log_error("the journal cannot be written: " + trouble->message);
+      say(log_level::error,
+          "the journal cannot be written: " + trouble->message);
     else
-      log_info("the journal is written again");
+      say(log_level::info, "the journal is written again");
   };
   here.buffer = sys.spawn<actor_of<buffer_state>>(buffer_parts{
     from.buffer, settings.buffer.poll_hold_s, wall_clock_s, told});
@@ -121,10 +127,11 @@ void spawn_head(caf::actor_system& sys, node_materials& from,
     parts.terms.names.push_back(from.me.name);
   parts.settings = settings;
   parts.outcome = from.outcome;
-  parts.on_status = [report = from.report](const run_status& status) {
-    report->on_status(status);
-  };
-  parts.on_line = [](const std::string& line) { log_info(line); };
+  if (from.report)
+    parts.on_status = [report = from.report](const run_status& status) {
+      report->on_status(status);
+    };
+  parts.on_line = say_info(from);
   here.coordinator = sys.spawn<actor_of<coordinator_state>>(std::move(parts));
 }
 
@@ -159,11 +166,12 @@ spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
   parts.settings = from.settings;
   parts.here = out.here;
   parts.head_address = head_address(from.settings);
-  parts.connect = make_connect(sys, from.settings);
+  parts.connect = from.connect ? from.connect
+                               : make_connect(sys, from.settings);
   parts.progress = from.progress;
   parts.learner = from.end;
   parts.outcome = from.outcome;
-  parts.on_line = [](const std::string& line) { log_info(line); };
+  parts.on_line = say_info(from);
   out.node = sys.spawn<actor_of<node_state>>(std::move(parts));
   return out;
 }

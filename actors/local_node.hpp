@@ -6,11 +6,14 @@
 #include "actors/system.hpp"
 #include "actors/verifier.hpp"
 #include "runtime/buffer/buffer_core.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/policy/rollout_core.hpp"
 
 #include <caf/fwd.hpp>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace swage {
@@ -35,7 +38,10 @@ struct node_materials {
     = std::make_shared<progress_board>();
   std::shared_ptr<run_outcome> outcome = std::make_shared<run_outcome>();
   std::shared_ptr<learner_end> end = std::make_shared<learner_end>();
-  std::shared_ptr<reporter> report;
+  std::shared_ptr<reporter> report; ///< May be null.
+  connect_function connect;         ///< Empty: over the network.
+  std::function<void(log_level, const std::string&)> say
+    = [](log_level level, const std::string& line) { log(level, line); };
 };
 
 /// Starts processes, opens the journal, makes the policy's parts.

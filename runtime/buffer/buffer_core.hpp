@@ -119,6 +119,7 @@ public:
   const std::vector<stage_plan>& plan() const { return plan_; }
   /// The version that the present evaluation needs (the publisher pins it).
   std::optional<uint64_t> exact_version() const;
+  const lease_table& leases() const { return leases_; }
 
 private:
   buffer_core(std::shared_ptr<journal> where, const config& how,
