@@ -77,12 +77,22 @@ bool killed_run::await(const planned_kill& what) {
       give_up_after(longest_wait_s, start, what.at);
       pause(what.when == moment::checkpoint ? 0.001 : 0.005);
     }
-    pause(delay_s);
+    if (what.when == moment::start_up)
+      await_start(delay_s);
+    else
+      pause(delay_s);
     if (what.when != moment::checkpoint || is_torn(run()))
       return !process_->poll();
     // It was whole by then: the next one, a little earlier.
     delay_s /= 2;
   }
+}
+
+/// Not longer than the start takes: a short rest of a run would be over soon.
+void killed_run::await_start(double limit_s) {
+  auto start = steady::now();
+  while (since(start) < limit_s && watch_.openings() <= openings_at_start_)
+    pause(0.005);
 }
 
 void killed_run::give_up_after(double limit_s, steady::time_point start,

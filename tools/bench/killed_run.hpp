@@ -68,6 +68,7 @@ private:
   void start();
   bool has_come(const planned_kill& what);
   bool await(const planned_kill& what);
+  void await_start(double limit_s);
   std::string stage_now();
   void strike(victim whom);
   void look_at_orphans();
