@@ -1,7 +1,6 @@
 #include "actors/buffer.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace swage {
@@ -97,13 +96,13 @@ void buffer_state::owner_down(const node_id& who) {
   parts_.core->owner_down(who.name, who.incarnation);
   // What it still asks for would be granted to nobody.
   for (auto i = syncs_.begin(); i != syncs_.end();) {
-    auto next = std::next(i);
     if (i->ask.from.node == who.name
         && i->ask.from.incarnation <= who.incarnation) {
       i->to.deliver(sync_reply{});
-      syncs_.erase(i);
+      i = syncs_.erase(i);
+    } else {
+      ++i;
     }
-    i = next;
   }
 }
 

@@ -90,4 +90,21 @@ private:
     statements_;
 };
 
+/// Runs one query after another; the first error stays.
+class queries {
+public:
+  explicit queries(database& db) : db_(db) {}
+
+  template <class Each>
+  void operator()(const char* sql, Each each) {
+    if (ok)
+      ok = db_.query(sql, {}, each);
+  }
+
+  result<void> ok;
+
+private:
+  database& db_;
+};
+
 } // namespace swage::sqlite

@@ -67,28 +67,11 @@ batch_row read_batch(const sqlite::row& row) {
   return out;
 }
 
-/// Runs one query after another; the first error stays.
-class loader {
-public:
-  explicit loader(sqlite::database& db) : db_(db) {}
-
-  template <class Each>
-  void operator()(const char* sql, Each each) {
-    if (ok)
-      ok = db_.query(sql, {}, each);
-  }
-
-  result<void> ok;
-
-private:
-  sqlite::database& db_;
-};
-
 } // namespace
 
 result<journal_image> sqlite_journal::load() {
   journal_image out;
-  loader read(db_);
+  sqlite::queries read{db_};
   read("SELECT key, value FROM meta",
        [&](auto& row) { out.meta[row.text(0)] = row.text(1); });
   // What a repair was made of is only needed while it may be granted.

@@ -13,7 +13,6 @@ pool_core::pool_core(uint32_t slots)
 uint32_t pool_core::on_credit(const owner& asker, uint32_t have,
                               uint32_t want) {
   unused_[asker] = have;
-  const auto capacity = 2 * slots();
   const auto mine = held_by(asker);
   const auto place = std::find(hungry_.begin(), hungry_.end(), asker);
   if (want == 0) {
@@ -26,14 +25,14 @@ uint32_t pool_core::on_credit(const owner& asker, uint32_t have,
   // One credit is kept for each of those who wait before this one.
   const auto taken
     = outstanding() + static_cast<uint32_t>(place - hungry_.begin());
-  if (mine >= share() || taken >= capacity) {
+  if (mine >= share() || taken >= capacity()) {
     if (mine == 0 && place == hungry_.end())
       hungry_.push_back(asker);
     return 0;
   }
   if (place != hungry_.end())
     hungry_.erase(place);
-  const auto granted = std::min({want, share() - mine, capacity - taken});
+  const auto granted = std::min({want, share() - mine, capacity() - taken});
   unused_[asker] += granted;
   return granted;
 }
@@ -112,7 +111,7 @@ uint32_t pool_core::busy() const {
 
 uint32_t pool_core::share() const {
   const auto owners = std::max<size_t>(1, unused_.size());
-  return std::max(1u, static_cast<uint32_t>(2 * slots() / owners));
+  return std::max(1u, static_cast<uint32_t>(capacity() / owners));
 }
 
 uint32_t pool_core::outstanding() const {
@@ -123,14 +122,13 @@ uint32_t pool_core::outstanding() const {
 }
 
 uint32_t pool_core::spare() const {
-  const auto capacity = 2 * slots();
-  return capacity - std::min(capacity, outstanding());
+  return capacity() - std::min(capacity(), outstanding());
 }
 
 /// Whoever has none at all comes first.
 bool pool_core::may_return_to(const owner& asker) const {
   return held_by(asker) < share()
-         && outstanding() + hungry_.size() < 2 * slots();
+         && outstanding() + hungry_.size() < capacity();
 }
 
 uint32_t pool_core::held_by(const owner& asker) const {

@@ -60,6 +60,8 @@ public:
   uint32_t slots() const { return static_cast<uint32_t>(running_.size()); }
   size_t queued() const { return queue_.size(); }
   uint32_t busy() const;
+  /// Credits and requests that there may be at a time.
+  uint32_t capacity() const { return 2 * slots(); }
   /// Credits that nobody holds and no request has used.
   uint32_t spare() const;
 

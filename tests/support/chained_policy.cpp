@@ -1,6 +1,7 @@
 #include "tests/support/chained_policy.hpp"
 
 #include "runtime/buffer/seeded.hpp"
+#include "tests/support/counting_policy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace swage::test {
 
@@ -46,16 +48,10 @@ uint64_t hash_of(const std::vector<int32_t>& tokens) {
 }
 
 snapshot make_snapshot(uint64_t version, uint64_t weights) {
-  auto data = std::make_shared<std::vector<std::byte>>(copies
-                                                       * sizeof(weights));
+  std::vector<std::byte> bytes(copies * sizeof(weights));
   for (size_t i = 0; i < copies; ++i)
-    std::memcpy(data->data() + i * sizeof(weights), &weights, sizeof(weights));
-  snapshot out;
-  out.what.version = version;
-  out.what.bytes = data->size();
-  out.what.checksum = checksum(*data);
-  out.data = std::move(data);
-  return out;
+    std::memcpy(bytes.data() + i * sizeof(weights), &weights, sizeof(weights));
+  return snapshot_of(version, std::move(bytes));
 }
 
 } // namespace

@@ -5,20 +5,26 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace swage::test {
 
-/// A snapshot of eight bytes whose checksum holds.
-inline snapshot tiny_snapshot(uint64_t version) {
-  auto data = std::make_shared<std::vector<std::byte>>(
-    8, static_cast<std::byte>(version));
+/// A snapshot of these bytes, whose checksum holds.
+inline snapshot snapshot_of(uint64_t version, std::vector<std::byte> bytes) {
+  auto data = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   snapshot out;
   out.what.version = version;
   out.what.bytes = data->size();
   out.what.checksum = checksum(*data);
   out.data = std::move(data);
   return out;
+}
+
+/// One of eight bytes.
+inline snapshot tiny_snapshot(uint64_t version) {
+  return snapshot_of(version, std::vector<std::byte>(
+                                8, static_cast<std::byte>(version)));
 }
 
 /// A policy without a network: each response is `length` tokens long, one a

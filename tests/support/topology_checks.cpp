@@ -149,10 +149,10 @@ void topology_walk::check_credits() {
       continue;
     auto& pool = state_of<verifier_state>(one->spawned.here.pool).core();
     const auto used = pool.busy() + pool.queued();
-    if (pool.spare() + used != 2 * pool.slots())
+    if (pool.spare() + used != pool.capacity())
       refuse(fmt::format("the pool of {} has {} of {} credits, {} requests run "
                          "and {} wait",
-                         one->who.name, pool.spare(), 2 * pool.slots(),
+                         one->who.name, pool.spare(), pool.capacity(),
                          pool.busy(), pool.queued()));
   }
   ++counts_.credits_counted;

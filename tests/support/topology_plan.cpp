@@ -1,22 +1,11 @@
 #include "tests/support/topology_plan.hpp"
 
 #include "tests/support/dice.hpp"
-
-#include <fmt/format.h>
+#include "tests/support/some_tasks.hpp"
 
 namespace swage::test {
 
 namespace {
-
-std::vector<task> some_tasks(const std::string& name, uint32_t n) {
-  std::vector<task> out(n);
-  for (uint32_t i = 0; i < n; ++i) {
-    out[i].id = fmt::format("{}-{}", name, i);
-    out[i].level = 1 + static_cast<int32_t>(i % 2);
-    out[i].reference = "reference of " + out[i].id;
-  }
-  return out;
-}
 
 config small_run() {
   config out;
@@ -114,8 +103,8 @@ topology_plan quiet_plan(layout where, uint32_t rollouts, uint32_t verifiers) {
   out.rollouts = rollouts;
   out.verifiers = verifiers;
   out.settings = small_run();
-  out.tasks = {some_tasks("train", 4), some_tasks("valid", 2),
-               some_tasks("held", 2)};
+  out.tasks = {some_tasks("train-", 4), some_tasks("valid-", 2),
+               some_tasks("held-", 2)};
   spread(out);
   return out;
 }

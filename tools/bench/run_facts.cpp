@@ -12,24 +12,7 @@ uint32_t small(const sqlite::row& row, int column) {
   return static_cast<uint32_t>(row.number(column));
 }
 
-/// Runs one query after another; the first error stays.
-class reader {
-public:
-  explicit reader(sqlite::database& db) : db_(db) {}
-
-  template <class Each>
-  void operator()(const char* sql, Each each) {
-    if (ok)
-      ok = db_.query(sql, {}, each);
-  }
-
-  result<void> ok;
-
-private:
-  sqlite::database& db_;
-};
-
-void read_batches(reader& read, run_facts& to) {
+void read_batches(sqlite::queries& read, run_facts& to) {
   read("SELECT step, stage, hash, committed, voided FROM batch ORDER BY step",
        [&](auto& row) {
          to.batches.push_back({row.number(0),
@@ -51,7 +34,7 @@ void read_batches(reader& read, run_facts& to) {
        });
 }
 
-void read_items(reader& read, run_facts& to) {
+void read_items(sqlite::queries& read, run_facts& to) {
   read("SELECT id, stage, kind, state, reason, step, samples FROM item",
        [&](auto& row) {
          to.items[row.number(0)] = {
@@ -88,7 +71,7 @@ result<run_facts> read_facts(const std::filesystem::path& run) {
   if (!db)
     return tl::unexpected{db.error()};
   run_facts out;
-  reader read{*db};
+  sqlite::queries read{*db};
   // One snapshot for all of it, should somebody write.
   read("BEGIN", [](auto&) {});
   read("SELECT name, version, over FROM stage ORDER BY idx", [&](auto& row) {

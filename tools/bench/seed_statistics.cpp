@@ -1,9 +1,12 @@
 #include "tools/bench/seed_statistics.hpp"
 
+#include "runtime/verify/measure_statistics.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace swage::bench {
 
@@ -80,12 +83,7 @@ double root_mean_square(std::span<const double> values) {
 }
 
 double median(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  std::sort(values.begin(), values.end());
-  auto middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle]
-                                : (values[middle - 1] + values[middle]) / 2;
+  return values.empty() ? 0 : swage::median(std::move(values));
 }
 
 double least(std::span<const double> values) {

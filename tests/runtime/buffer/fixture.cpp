@@ -10,16 +10,6 @@ const owner bench::rollout{"a", 1, 0};
 const owner bench::other{"b", 1, 0};
 const owner bench::learner{"c", 1, 0};
 
-std::vector<task> some_tasks(const std::string& name, uint32_t n) {
-  std::vector<task> out(n);
-  for (uint32_t i = 0; i < n; ++i) {
-    out[i].id = fmt::format("{}{}", name, i);
-    out[i].level = 1 + static_cast<int32_t>(i % 2);
-    out[i].reference = "reference of " + out[i].id;
-  }
-  return out;
-}
-
 config small_config(std::vector<std::string> stages) {
   config how;
   how.run.stages = std::move(stages);

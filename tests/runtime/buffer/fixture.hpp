@@ -2,15 +2,13 @@
 
 #include "runtime/buffer/buffer_core.hpp"
 #include "runtime/buffer/memory_journal.hpp"
+#include "tests/support/some_tasks.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace swage::test {
-
-/// `n` tasks of alternating levels 1 and 2 whose ids begin with `name`.
-std::vector<task> some_tasks(const std::string& name, uint32_t n);
 
 /// A configuration in which a batch is two groups of two samples.
 config small_config(std::vector<std::string> stages = {"rl-single"});
