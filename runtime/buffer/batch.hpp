@@ -81,6 +81,9 @@ struct step_report {
   double entropy = 0;
   double mean_return = 0;
   double mean_abs_log_ratio = 0;
+  /// The same of on-policy tokens: the numerical floor of rollout to learner.
+  double floor = 0;
+  uint64_t floor_tokens = 0; ///< 0: nothing was on-policy, no floor was seen.
   uint64_t tokens = 0;
   uint32_t samples = 0;
   uint32_t kept = 0;
@@ -169,6 +172,7 @@ bool inspect(Inspector& f, step_report& x) {
     f.field("clip_fraction", x.clip_fraction), f.field("entropy", x.entropy),
     f.field("mean_return", x.mean_return),
     f.field("mean_abs_log_ratio", x.mean_abs_log_ratio),
+    f.field("floor", x.floor), f.field("floor_tokens", x.floor_tokens),
     f.field("tokens", x.tokens), f.field("samples", x.samples),
     f.field("kept", x.kept), f.field("stepped", x.stepped),
     f.field("wait_s", x.wait_s), f.field("train_s", x.train_s),

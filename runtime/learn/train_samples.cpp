@@ -88,6 +88,7 @@ std::vector<train_sample> make_train_samples(const judged_batch& from,
       if (i < from.judgements.size()) {
         auto& judged = from.judgements[i];
         sample.kept = judged.kept;
+        sample.on_policy = rl && judged.staleness == 0;
         sample.weights = part_of(judged.weights, weighed, one->response.size());
         weighed += one->response.size();
       }

@@ -24,6 +24,9 @@ struct train_sample {
   /// the policy has drifted, so that rho of Eq. 4 is taken to the policy that
   /// the step begins with. A token of weight 0 has no influence at all.
   std::vector<float> weights;
+  /// Written by the policy that the step begins with, so that what its
+  /// log-probabilities differ by is the edge's numerical floor.
+  bool on_policy = false;
 };
 
 enum class objective : uint8_t { sft, grpo };

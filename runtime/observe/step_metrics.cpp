@@ -16,7 +16,7 @@ double share_of(uint64_t part, uint64_t whole) {
 std::vector<scalar> step_scalars(const step_report& report) {
   auto busy = report.train_s + report.publish_s;
   auto whole = busy + report.wait_s;
-  return {
+  std::vector<scalar> out{
     {"learner/loss", report.loss},
     {"learner/grad_norm", report.grad_norm},
     {"learner/lr", report.lr},
@@ -35,6 +35,9 @@ std::vector<scalar> step_scalars(const step_report& report) {
      whole > 0 ? static_cast<double>(report.tokens) / whole : 0.0},
     {"perf/trainer_idle_ratio", whole > 0 ? report.wait_s / whole : 0.0},
   };
+  if (report.floor_tokens > 0)
+    out.push_back({"offpolicy/learner_floor", report.floor});
+  return out;
 }
 
 std::vector<scalar> drift_scalars(const drift_report& report) {

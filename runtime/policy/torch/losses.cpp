@@ -61,6 +61,10 @@ loss_sums sums_of(const Tensor& logprobs, const micro_batch& batch,
     double ratio = std::exp(log_ratio);
     double advantage = static_cast<double>(batch.advantages[i]);
     out.abs_log_ratio += std::abs(log_ratio);
+    if (batch.on_policy[i]) {
+      out.on_policy_ratio += std::abs(log_ratio);
+      ++out.on_policy_tokens;
+    }
     if (!batch.weights.empty())
       continue; // Nothing is clipped where the step begins.
     if ((advantage > 0 && ratio > 1 + options.clip_high)

@@ -15,6 +15,8 @@ namespace swage {
 struct loss_sums {
   double loss = 0;
   double abs_log_ratio = 0;
+  double on_policy_ratio = 0; ///< Of it, that of on-policy tokens.
+  uint64_t on_policy_tokens = 0;
   double entropy = 0;
   double clipped = 0;
   uint64_t tokens = 0;

@@ -62,6 +62,7 @@ void place(const train_sample& sample, int64_t row, objective what,
       continue;
     out.behaviour.push_back(sample.behaviour[i]);
     out.advantages.push_back(static_cast<float>(sample.advantage));
+    out.on_policy.push_back(sample.on_policy);
     if (!sample.weights.empty())
       out.weights.push_back(sample.weights[i]);
   }

@@ -18,6 +18,7 @@ struct micro_batch {
   std::vector<float> behaviour;  ///< [rows]; empty for SFT.
   std::vector<float> advantages; ///< [rows]; empty for SFT.
   std::vector<float> weights;    ///< [rows]; empty where no token has one.
+  std::vector<bool> on_policy;   ///< [rows]; empty for SFT.
 };
 
 /// Sorts the kept samples by length and cuts them into batches of at most

@@ -209,6 +209,8 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
                               sums.loss, batch.samples.front()));
     total.loss += sums.loss;
     total.abs_log_ratio += sums.abs_log_ratio;
+    total.on_policy_ratio += sums.on_policy_ratio;
+    total.on_policy_tokens += sums.on_policy_tokens;
     total.entropy += sums.entropy;
     total.clipped += sums.clipped;
     total.tokens += sums.tokens;
@@ -230,6 +232,10 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
   out.clip_fraction = total.clipped / tokens;
   out.entropy = total.entropy / tokens;
   out.mean_abs_log_ratio = total.abs_log_ratio / tokens;
+  out.floor_tokens = total.on_policy_tokens;
+  if (total.on_policy_tokens > 0)
+    out.floor = total.on_policy_ratio
+                / static_cast<double>(total.on_policy_tokens);
   out.tokens = total.tokens;
   out.stepped = true;
   return out;

@@ -94,6 +94,16 @@ TEST_CASE("weights go with the tokens that they are of",
   CHECK(out[3].weights == std::vector<float>{4});
 }
 
+TEST_CASE("what no newer policy has seen is on-policy", "[runtime][learn]") {
+  auto from = make_batch(stage_kind::rl_single, item_kind::task);
+  CHECK_FALSE(make_train_samples(from, {})[0].on_policy); // Not judged.
+  from.judgements.resize(4);
+  from.judgements[1].staleness = 1;
+  auto out = make_train_samples(from, {});
+  CHECK(out[0].on_policy);
+  CHECK_FALSE(out[1].on_policy);
+}
+
 TEST_CASE("what the mirror masked is not kept", "[runtime][learn]") {
   auto from = make_batch(stage_kind::rl_single, item_kind::task);
   from.judgements.resize(4);

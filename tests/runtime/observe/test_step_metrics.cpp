@@ -30,6 +30,16 @@ TEST_CASE("a step's idle share follows its times", "[runtime][observe]") {
   CHECK(value(step_scalars({}), "perf/throughput") == 0);
 }
 
+TEST_CASE("a floor is told where one was seen", "[runtime][observe]") {
+  auto has_floor = [](const step_report& report) {
+    return std::ranges::count(step_scalars(report), "offpolicy/learner_floor",
+                              &scalar::tag)
+           == 1;
+  };
+  CHECK(has_floor({.floor = 1e-6, .floor_tokens = 9}));
+  CHECK_FALSE(has_floor({}));
+}
+
 TEST_CASE("lag and floor of drift are apart", "[runtime][observe]") {
   auto scalars = drift_scalars({.mean_abs_p50 = 0.5,
                                 .floor = 0.125,

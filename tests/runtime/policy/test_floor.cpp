@@ -74,6 +74,24 @@ TEST_CASE("rollout, scorer and trainer agree at equal weights",
   CHECK(rescored == 0);
   CHECK(mirrored == 0);
   CHECK_THAT(trained, WithinAbs(0, 1e-4));
+
+  // A step reports it of what is on-policy, and of nothing else.
+  std::vector<train_sample> samples;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    auto& [prompt, response] = sequences[i];
+    samples.push_back({{prompt.begin(), prompt.end()},
+                       {response.begin(), response.end()},
+                       generated[i]});
+    samples.back().on_policy = true;
+  }
+  samples[0].on_policy = false;
+  for (auto& logprob : samples[0].behaviour)
+    logprob -= 1;
+  auto report = value_of(trainer->step(samples, {.temperature = 0.9f}));
+  CHECK(report.floor_tokens == report.tokens - samples[0].response.size());
+  CHECK(report.floor > 0);
+  CHECK(report.floor <= trained);
+  CHECK(report.mean_abs_log_ratio > 100 * report.floor);
 }
 
 TEST_CASE("a trainer's snapshot moves the rollout with it", "[policy][floor]") {
