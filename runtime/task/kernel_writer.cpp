@@ -64,13 +64,11 @@ std::string kernel_writer::write_in_blocks() {
   text_ = kernel_head(*signature_of(plan_.what)) + "{\n";
   auto& shape = plan_.shapes.back();
   line(fmt::format("long n={};", times(shape.names)));
-  thread_pragma();
   line("for(long b=0;b<n;b+=512){");
   line("long e=std::min(b+512,n);");
   auto at = flat_place(shape);
   for (auto& stage : plan_.stages) {
     auto inside = body(load(stage.source, at), stage.before, at, "y[i]");
-    simd_pragma();
     if (inside.size() == 1) {
       line("for(long i=b;i<e;i++)" + inside[0]);
       continue;

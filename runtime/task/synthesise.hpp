@@ -15,9 +15,8 @@ struct solution {
 };
 
 /// Kernels for a generated task by every strategy that gives a different text:
-/// a structure, "fused" (one pass), "direct" (one loop per operator) or
-/// "blocked" (for the cache), as it is, "threaded" (OpenMP) or "vectorised"
-/// (explicit SIMD), such as "blocked threaded". At least one.
+/// "direct" (one loop per operator), "fused" (one pass), "blocked" (for the
+/// cache), "threaded" (OpenMP), "vectorised" (explicit SIMD). At least one.
 /// They are meant to be right, and taught only after a verifier passed them.
 /// Fails with `unsupported` for a task that was not generated, with
 /// `invalid_argument` if its program cannot be read.

@@ -35,26 +35,15 @@ size_t count(const std::string& text, const std::string& part) {
 
 } // namespace
 
-TEST_CASE("a chain is written in every structure, three ways",
-          "[task][synthesise]") {
+TEST_CASE("a chain is written by all five strategies", "[task][synthesise]") {
   std::string chain = "2 64x256:c;tanh 0;add_c 1 c0.5;relu 2";
   auto found = solutions(chain);
-  REQUIRE(found.size() == 9);
-  for (std::string how : {"", " threaded", " vectorised"}) {
-    CAPTURE(how);
-    auto fused = by_strategy(chain, "fused" + how);
-    auto direct = by_strategy(chain, "direct" + how);
-    auto blocked = by_strategy(chain, "blocked" + how);
-    CHECK(count(fused, "for(") == 1);
-    CHECK(count(direct, "for(") == 3);
-    CHECK(count(blocked, "b+=512") == 1);
-    size_t loops = how.empty() ? 0 : 1;
-    CHECK(count(fused, "#pragma") == loops);
-    CHECK(count(direct, "#pragma") == 3 * loops);
-    // Its blocks are shared out; the loops in a block are vectorised.
-    CHECK(count(blocked, "#pragma")
-          == (how == " vectorised" ? 3 * loops : loops));
-  }
+  REQUIRE(found.size() == 5);
+  CHECK(count(by_strategy(chain, "direct"), "for(") == 3);
+  CHECK(count(by_strategy(chain, "fused"), "for(") == 1);
+  CHECK(by_strategy(chain, "threaded").find("parallel") != std::string::npos);
+  CHECK(by_strategy(chain, "vectorised").find("simd") != std::string::npos);
+  CHECK(by_strategy(chain, "blocked").find("b+=512") != std::string::npos);
 }
 
 TEST_CASE("no two solutions of a task are alike", "[task][synthesise]") {
