@@ -166,7 +166,9 @@ std::optional<verdict> verdict_cache::find(const std::string& key) {
 }
 
 void verdict_cache::store(const std::string& key, const verdict& outcome) {
-  if (is_uncharged(outcome.kind))
+  // Whether time was enough depends on the machine's load: tried again.
+  if (is_uncharged(outcome.kind) || outcome.kind == category::compile_timeout
+      || outcome.kind == category::runtime_timeout)
     return;
   auto kept = outcome;
   kept.cached = true;

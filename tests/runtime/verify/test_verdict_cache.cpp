@@ -71,6 +71,15 @@ TEST_CASE("verdicts about our own machinery are not kept", "[verify][cache]") {
   }
 }
 
+TEST_CASE("whether time was enough is asked again", "[verify][cache]") {
+  auto cache = verdict_cache::open({});
+  REQUIRE(cache);
+  for (auto kind : {category::compile_timeout, category::runtime_timeout}) {
+    (*cache)->store("a", judged(kind));
+    CHECK_FALSE((*cache)->find("a"));
+  }
+}
+
 TEST_CASE("two engines share what one has stored", "[verify][cache]") {
   scratch folder;
   auto first = verdict_cache::open(folder.path);
