@@ -438,8 +438,7 @@ const std::vector<knob> faults_rows = {
   {KNOB(faults, stall_timeout_s),
    seconds,
    {},
-   "A run without progress for so long is stalled, and says what it waits "
-   "for."},
+   "A run without progress for so long ends, and says what it waits for."},
   {KNOB(faults, max_restarts),
    {0, 1000},
    {},

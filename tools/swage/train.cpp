@@ -213,6 +213,9 @@ action add_train(CLI::App& app) {
   auto given = std::make_shared<train_arguments>();
   auto* sub = app.add_subcommand("train", "Trains a policy as a configuration "
                                           "file says.");
+  sub->footer("Exit status: 0 the run is over or was stopped, 2 wrong use or "
+              "configuration, 3 the\nsystem failed, 4 the run stalled or its "
+              "head stayed away: the last line says why.");
   sub->add_option("CONFIG", given->file, "The configuration, a TOML file.");
   sub
     ->add_option("--set", given->overrides,
