@@ -36,7 +36,7 @@ result<config> load(const eval_arguments& given) {
   auto file = find_data(given.file, "a configuration file");
   if (!file)
     return tl::unexpected{file.error()};
-  auto settings = load_config(*file, given.overrides);
+  auto settings = load_config(*file, given.overrides, check_tasks);
   if (!settings)
     return settings;
   if (given.samples > 0)
