@@ -46,7 +46,8 @@ const std::vector<knob> run_rows = {
   {KNOB(run, time_limit_s),
    {0, 1e8},
    {},
-   "Ends the reinforcement learning stage after so long; 0: no limit."},
+   "Ends the reinforcement learning stage so long after it began or was "
+   "resumed; 0: no limit."},
 };
 
 const std::vector<knob> policy_rows = {
