@@ -228,6 +228,20 @@ TEST_CASE("an unknown checkpoint is named by both", "[tools][cli]") {
   }
 }
 
+TEST_CASE("a damaged checkpoint is refused by its file", "[tools][cli]") {
+  scratch folder;
+  auto task = folder.file("t.py", "import torch\n");
+  for (auto* name : {"config.json", "tokenizer.json", "model.safetensors"})
+    folder.file(name, "{}");
+  folder.file("manifest.json",
+              R"({"step": 3, "hash": "0", "stage": "sft", "files":
+                 {"model.safetensors": {"bytes": 2, "xxh3": "1"}}})");
+  auto told
+    = run({"write", "--checkpoint", folder.path(""), "--task", task});
+  CHECK(told.code == 3);
+  CHECK_THAT(told.err, ContainsSubstring("model.safetensors: its checksum"));
+}
+
 TEST_CASE("files that verify lacks are named", "[tools][cli]") {
   scratch folder;
   auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",
