@@ -242,6 +242,17 @@ TEST_CASE("a damaged checkpoint is refused by its file", "[tools][cli]") {
   CHECK_THAT(told.err, ContainsSubstring("model.safetensors: its checksum"));
 }
 
+TEST_CASE("an evaluation of no tasks is wrong use", "[tools][cli]") {
+  scratch folder;
+  for (auto* name : {"config.json", "tokenizer.json", "model.safetensors"})
+    folder.file(name, "{}");
+  auto file = folder.file("x.toml", "[tasks]\ntrain = 8\nheld_out = 4\n");
+  auto told = run({"eval", file, "--checkpoint", folder.path(""), "--part",
+                   "validation", "--set", "tasks.validation=0"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--part validation"));
+}
+
 TEST_CASE("files that verify lacks are named", "[tools][cli]") {
   scratch folder;
   auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",

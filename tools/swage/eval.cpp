@@ -56,7 +56,13 @@ result<std::vector<task>> load_tasks(const eval_arguments& given,
   auto sets = load_task_sets(settings);
   if (!sets)
     return tl::unexpected{sets.error()};
-  return std::move(part_of(*sets, given.part));
+  auto& part = part_of(*sets, given.part);
+  if (part.empty())
+    return fail(ec::invalid_config,
+                fmt::format("--part {}: the configuration's [tasks] has no "
+                            "such tasks",
+                            given.part));
+  return std::move(part);
 }
 
 /// Tasks that cannot be judged are left out and said so.
