@@ -166,8 +166,10 @@ void coordinator_state::watch_stall(const buffer_progress& progress) {
   if (progress.waiting_s < limit)
     return;
   parts_.outcome->note_failure(
-    3, fmt::format("the run stalled: nothing has moved for {:.0f} s: {}",
-                   progress.waiting_s, progress.waiting_for));
+    stalled_exit,
+    fmt::format("the run stalled: nothing has moved for {:.0f} s: {}; when "
+                "that is mended, continue with --resume",
+                progress.waiting_s, progress.waiting_for));
   stop();
 }
 

@@ -86,8 +86,9 @@ void node_state::lost_head(const std::string& why) {
   const auto limit = parts_.settings.faults.stall_timeout_s;
   if (clock_s(self_) - lost_since_ > limit)
     return give_up(
-      3, fmt::format("the head at {} could not be reached for {:.0f} s: {}",
-                     parts_.head_address, limit, why));
+      stalled_exit,
+      fmt::format("the head at {} could not be reached for {:.0f} s: {}",
+                  parts_.head_address, limit, why));
   if (alone_ && undrained_ == 0)
     return leave();
   after(self_, retry_s, [this] { find_head(); });

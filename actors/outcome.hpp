@@ -7,11 +7,15 @@
 
 namespace swage {
 
+/// Exit code of a run that stalled, and of a node whose head stays away: what
+/// would start it again would wait for the same.
+inline constexpr int stalled_exit = 4;
+
 /// How a node's process ends, and when. Thread-safe.
 class run_outcome {
 public:
-  /// The process cannot go on: it ends with `code` (2 or 3 of design section
-  /// 11). The first reason counts.
+  /// The process cannot go on: it ends with `code` (2, 3 or `stalled_exit`).
+  /// The first reason counts.
   void fail(int code, std::string reason);
 
   /// Something failed, but the end is still in order: `finish` follows.

@@ -34,6 +34,7 @@ struct batch {
   uint64_t step = 0; ///< From 1; training it produces version `step`.
   uint32_t stage = 0;
   stage_kind kind = stage_kind::rl_single;
+  bool begins_stage = false; ///< The first of its stage.
   bool voided = false; ///< Trains nothing: its learner died in it too often.
   bool redo = false;   ///< Committed before; recorded judgements apply.
   std::vector<batch_member> members; ///< Sorted by (item, index).
@@ -135,10 +136,10 @@ template <class Inspector>
 bool inspect(Inspector& f, batch& x) {
   return f.object(x).fields(
     f.field("step", x.step), f.field("stage", x.stage),
-    f.field("kind", x.kind), f.field("voided", x.voided),
-    f.field("redo", x.redo), f.field("members", x.members),
-    f.field("hash", x.hash), f.field("progress", x.progress),
-    f.field("recorded", x.recorded));
+    f.field("kind", x.kind), f.field("begins_stage", x.begins_stage),
+    f.field("voided", x.voided), f.field("redo", x.redo),
+    f.field("members", x.members), f.field("hash", x.hash),
+    f.field("progress", x.progress), f.field("recorded", x.recorded));
 }
 
 template <class Inspector>

@@ -103,6 +103,7 @@ batch buffer_core::deliver(uint64_t step, uint64_t epoch) {
   uint64_t position = 0;
   for (uint64_t s = 1; s <= step; ++s)
     position += book_.batch_at(s).stage == now.stage ? 1 : 0;
+  out.begins_stage = position == 1;
   auto total = std::max<uint64_t>(stage_batches(now.stage), 1);
   out.progress = std::min(1.0, static_cast<double>(position)
                                  / static_cast<double>(total));

@@ -163,7 +163,7 @@ result<std::vector<sample_record>> run_record::evaluation(uint32_t stage) {
     "s.dropped, s.speedup, s.score, s.ret, s.first_score, s.turns, s.step, "
     "s.oldest, '', '' "
     "FROM item i JOIN sample s ON s.item = i.id "
-    "WHERE i.stage = ? AND i.kind = 'eval' AND NOT s.dropped "
+    "WHERE i.stage = ? AND i.kind = 'eval' "
     "ORDER BY i.task, s.idx",
     {stage}, read_sample);
 }

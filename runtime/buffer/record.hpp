@@ -98,8 +98,8 @@ public:
   result<std::vector<sample_record>> samples_of(const std::string& task,
                                                 uint32_t limit);
 
-  /// Every judged sample of an evaluation stage, by (task, index); texts are
-  /// left empty.
+  /// Every sample of an evaluation stage, dropped ones too, by (task, index);
+  /// texts are left empty.
   result<std::vector<sample_record>> evaluation(uint32_t stage);
 
   /// Time at each hop ("queue", "decode", "verify", "store", "wait", seconds)

@@ -17,7 +17,7 @@ struct run_config {
                                      "eval"};
   uint32_t checkpoint_interval = 25; ///< Steps.
   uint32_t keep_last = 3;            ///< Checkpoints.
-  double time_limit_s = 0;           ///< 0: none. Ends the RL stage early.
+  double time_limit_s = 0;           ///< 0: none. Ends an RL stage early.
 };
 
 struct policy_config {

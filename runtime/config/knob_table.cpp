@@ -46,7 +46,8 @@ const std::vector<knob> run_rows = {
   {KNOB(run, time_limit_s),
    {0, 1e8},
    {},
-   "Ends the reinforcement learning stage after so long; 0: no limit."},
+   "Ends the reinforcement learning stage so long after it began or was "
+   "resumed; 0: no limit."},
 };
 
 const std::vector<knob> policy_rows = {
@@ -438,8 +439,7 @@ const std::vector<knob> faults_rows = {
   {KNOB(faults, stall_timeout_s),
    seconds,
    {},
-   "A run without progress for so long is stalled, and says what it waits "
-   "for."},
+   "A run without progress for so long ends, and says what it waits for."},
   {KNOB(faults, max_restarts),
    {0, 1000},
    {},

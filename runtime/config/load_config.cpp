@@ -277,7 +277,8 @@ result<void> loader::override_with(const std::string& assignment) {
 } // namespace
 
 result<config> parse_config(std::string_view text, const std::string& name,
-                            std::span<const std::string> overrides) {
+                            std::span<const std::string> overrides,
+                            config_check also) {
   loader into{.settings = {}, .origins = {}, .name = name};
   try {
     if (auto ok = into.read(toml::parse(text, name)); !ok)
@@ -290,15 +291,17 @@ result<config> parse_config(std::string_view text, const std::string& name,
       return tl::unexpected{ok.error()};
   if (auto ok = settle_nodes(into.settings, into.origins); !ok)
     return tl::unexpected{ok.error()};
-  if (auto ok = check_rules(into.settings, into.origins); !ok)
-    return tl::unexpected{ok.error()};
-  if (auto ok = check_built(into.settings, into.origins); !ok)
-    return tl::unexpected{ok.error()};
+  for (config_check check : {config_check{check_rules},
+                             config_check{check_built}, also})
+    if (check)
+      if (auto ok = check(into.settings, into.origins); !ok)
+        return tl::unexpected{ok.error()};
   return into.settings;
 }
 
 result<config> load_config(const std::filesystem::path& file,
-                           std::span<const std::string> overrides) {
+                           std::span<const std::string> overrides,
+                           config_check also) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(file, failed))
     return fail(ec::not_found,
@@ -311,7 +314,7 @@ result<config> load_config(const std::filesystem::path& file,
     return fail(ec::io, fmt::format("{}: not readable, or larger than a "
                                     "configuration file can be (1 MiB)",
                                     file.string()));
-  return parse_config(text, file.string(), overrides);
+  return parse_config(text, file.string(), overrides, also);
 }
 
 } // namespace swage

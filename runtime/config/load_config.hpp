@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/config/config.hpp"
+#include "runtime/config/rules.hpp"
 #include "runtime/error.hpp"
 
 #include <filesystem>
@@ -19,11 +20,15 @@ namespace swage {
 ///
 /// Where there are `[[cluster.node]]`s (name, address, actors), `[actors]` is
 /// their sum; counts that the file gives all the same must agree with it.
+///
+/// `also` is asked last, for what only a room above knows (`check_tasks`).
 result<config> load_config(const std::filesystem::path& file,
-                           std::span<const std::string> overrides = {});
+                           std::span<const std::string> overrides = {},
+                           config_check also = nullptr);
 
 /// The same for a text that is at hand; `name` stands for it in messages.
 result<config> parse_config(std::string_view text, const std::string& name,
-                            std::span<const std::string> overrides = {});
+                            std::span<const std::string> overrides = {},
+                            config_check also = nullptr);
 
 } // namespace swage

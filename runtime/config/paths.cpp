@@ -96,6 +96,12 @@ result<void> resolve_paths(config& settings) {
   auto policy = find_data(settings.policy.path, "the policy (policy.path)");
   if (!policy)
     return tl::unexpected{policy.error()};
+  for (auto* name : {"config.json", "tokenizer.json"})
+    if (std::error_code failed; !fs::exists(*policy / name, failed))
+      return fail(ec::not_found,
+                  fmt::format("expected {} in the policy's folder "
+                              "(policy.path) {}, found none",
+                              name, policy->string()));
   settings.policy.path = policy->string();
   if (settings.tasks.suite != "generated") {
     auto suite = find_data(settings.tasks.suite, "the tasks (tasks.suite)");

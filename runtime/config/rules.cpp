@@ -29,9 +29,17 @@ constexpr double slow_link_bytes = 25e6;
 /// Tokens of the prompt and the response, log-probability and text.
 constexpr double trajectory_bytes_per_token = 16;
 
-/// Two knobs that must agree.
+bool collects_before_sft(const config& c) {
+  auto& stages = c.run.stages;
+  auto sft = std::ranges::find(stages, "sft");
+  return sft == stages.end() || std::any_of(stages.begin(), sft, [](auto& one) {
+           return one == "teach" || one == "rft";
+         });
+}
+
+/// Two knobs that must agree, or one that must make sense.
 struct rule {
-  std::string_view left, right;
+  std::string_view left, right; ///< `right` is empty for one alone.
   bool (*holds)(const config&);
   std::string_view why; ///< What must be, and why.
 };
@@ -175,6 +183,33 @@ constexpr std::array rules = {
          return std::accumulate(weights.begin(), weights.end(), 0.0) > 0;
        },
        "tasks of some level must be drawn, so a level_weight is above 0"},
+  rule{"tasks.level_weights", "tasks.suite",
+       [](const config& c) {
+         return c.tasks.suite != "generated"
+                || c.tasks.level_weights.size() <= 3;
+       },
+       "generated tasks have the levels 1 to 3, so level_weights are at most "
+       "three"},
+  rule{"run.stages", "", collects_before_sft,
+       "sft trains what teach or rft collected, so one of them is before it"},
+  rule{"run.stages", "tasks.validation",
+       [](const config& c) {
+         return !has_stage(c, "eval-validation") || c.tasks.validation > 0;
+       },
+       "an evaluation needs tasks, so validation is above 0 where a stage is "
+       "eval-validation"},
+  rule{"buffer.retry_probability", "buffer.retry_depth",
+       [](const config& c) {
+         return c.buffer.retry_probability == 0 || c.buffer.retry_depth > 0;
+       },
+       "without repairs none can be drawn, so retry_probability is 0 where "
+       "retry_depth is"},
+  rule{"buffer.retry_probability", "buffer.retry_capacity",
+       [](const config& c) {
+         return c.buffer.retry_probability == 0 || c.buffer.retry_capacity > 0;
+       },
+       "without repairs none can be drawn, so retry_probability is 0 where "
+       "retry_capacity is"},
 };
 
 /// "faults.detection_s = 5 (x.toml:3:1)".
@@ -191,11 +226,12 @@ std::string described(std::string_view path, const config& settings,
 
 result<void> check_rules(const config& settings, const knob_origins& origins) {
   for (auto& [left, right, holds, why] : rules)
-    if (!holds(settings))
-      return fail(ec::invalid_config,
-                  fmt::format("{} contradicts {}: {}",
-                              described(left, settings, origins),
-                              described(right, settings, origins), why));
+    if (!holds(settings)) {
+      auto found = described(left, settings, origins);
+      if (!right.empty())
+        found += " contradicts " + described(right, settings, origins);
+      return fail(ec::invalid_config, fmt::format("{}: {}", found, why));
+    }
   return {};
 }
 

@@ -12,7 +12,10 @@ namespace swage {
 /// What is not in it has its default.
 using knob_origins = std::map<std::string, std::string, std::less<>>;
 
-/// Checks the knobs against each other. The message names both knobs of the
+/// A check of knobs; its message says where they were set.
+using config_check = result<void> (*)(const config&, const knob_origins&);
+
+/// Checks the knobs against each other. The message names the knobs of the
 /// first contradiction, their values, and where each was set.
 result<void> check_rules(const config& settings, const knob_origins& origins);
 

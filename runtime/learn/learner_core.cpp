@@ -61,7 +61,7 @@ learner_action learner_core::on_next(const judged_reply& reply) {
                                 what.step));
       pending_step_ = what.step;
       pending_hash_ = what.hash;
-      stage_changed_ = step_ == 0 || what.kind != stage_;
+      stage_changed_ = what.begins_stage;
       stage_ = what.kind;
       return learner_action::train;
     }

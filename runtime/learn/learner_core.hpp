@@ -55,7 +55,7 @@ public:
   uint64_t step() const { return step_; }
   uint64_t hash() const { return hash_; }
   stage_kind stage() const { return stage_; }
-  /// Whether the batch just received begins a stage of another objective.
+  /// Whether the batch just received begins a stage.
   bool stage_changed() const { return stage_changed_; }
   const std::string& reason() const { return reason_; }
 

@@ -64,7 +64,7 @@ public:
   /// Makes the present parameters the reference policy of the KL term.
   virtual void set_reference() = 0;
 
-  /// Forgets the optimizer's moments (a stage with another objective begins).
+  /// Forgets the optimizer's moments (a stage begins).
   virtual void reset_optimizer() = 0;
 
   /// Writes model (`config.json`, `model.safetensors`, `tokenizer.json`) and

@@ -30,13 +30,6 @@ uint64_t hash(const std::string& text, uint64_t seed) {
   return h ^ (h >> 31);
 }
 
-std::string operator_names() {
-  std::string out;
-  for (auto& row : operators())
-    out += (out.empty() ? "" : " ") + std::string{row.name};
-  return out;
-}
-
 /// One set while it is filled.
 struct filling {
   const char* name;
@@ -77,11 +70,8 @@ result<void> check(const tasks_config& tasks) {
                 "[tasks] level_weights: expected one to three numbers of at "
                 "least zero, not all zero");
   for (auto& name : tasks.operators)
-    if (name != "all" && !find_operator(name))
-      return fail(ec::invalid_config,
-                  fmt::format("[tasks] operators: there is no operator '{}'; "
-                              "expected all, or some of {}",
-                              name, operator_names()));
+    if (auto bad = operator_complaint(name))
+      return fail(ec::invalid_config, "tasks.operators: " + *bad);
   return {};
 }
 

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace swage {
@@ -94,5 +96,8 @@ std::span<const operator_row> operators();
 
 /// Null if there is no such operator.
 const operator_row* find_operator(std::string_view name);
+
+/// Why `tasks.operators` may not have `name` in it, and what it may have.
+std::optional<std::string> operator_complaint(std::string_view name);
 
 } // namespace swage

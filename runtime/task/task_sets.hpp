@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/config/config.hpp"
+#include "runtime/config/rules.hpp"
 #include "runtime/error.hpp"
 #include "runtime/task/task.hpp"
 
@@ -13,6 +14,9 @@ namespace swage {
 struct task_sets {
   std::vector<task> train, validation, held_out;
 };
+
+/// Refuses operators that do not exist; `load_config` calls it.
+result<void> check_tasks(const config& settings, const knob_origins& origins);
 
 /// The three sets of `[tasks]`: generated, or a suite that is split.
 result<task_sets> load_task_sets(const config& settings);

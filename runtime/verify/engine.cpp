@@ -143,7 +143,8 @@ result<void> local_engine::open() {
   building.compiler = options_.compiler;
   if (auto done = take(builder::create(building), builder_); !done)
     return done;
-  setting_ = {builder_->toolchain(), options_.prompt, processor()};
+  setting_ = {builder_->toolchain(), options_.prompt, processor(),
+              scripts_hash(options_.library), {}};
   return take(verdict_cache::open(options_.cache_verdicts ? options_.cache
                                                           : fs::path{}),
               verdicts_);
@@ -170,6 +171,10 @@ verdict local_engine::verify(const task& what, const candidate& who,
     return refused(code.error().kind, code.error().detail);
   if (!options_.cache_verdicts)
     return examine(what, *code, stop);
+  // Asked here and not at the start, which the import of torch would hold up.
+  if (setting_.torch.empty())
+    if (auto done = take(judge_->torch_version(stop), setting_.torch); !done)
+      return refused(category_of(done.error()), done.error().message);
   auto key = verdict_key(what, *code, setting_);
   if (auto known = verdicts_->find(key))
     return *known;

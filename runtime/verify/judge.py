@@ -179,6 +179,7 @@ class Judge:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "forget": self.forget,
+            "about": lambda message, fds: {"torch": torch.__version__},
         }
         if message.get("op") not in handlers:
             return refusal("failed", f"no such request: {message.get('op')}")
@@ -233,7 +234,7 @@ def main():
     channel = Channel(int(sys.argv[1]))
     channel.end_with_engine()
     judge = Judge()
-    channel.send({"ok": True, "torch": torch.__version__})
+    channel.send({"ok": True})
     while (received := channel.receive()) is not None:
         message, fds = received
         try:

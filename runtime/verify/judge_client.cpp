@@ -261,6 +261,14 @@ result<void> judge_client::compute(const judged_task& what,
   return impl_->ask_about(what, message, into.fd, cases.size());
 }
 
+result<std::string>
+judge_client::torch_version(const std::stop_token& stop) {
+  auto reply = impl_->ask({{"op", "about"}}, {}, load_timeout_s, stop);
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  return reply->value("torch", std::string{"unknown"});
+}
+
 double judge_client::cpu_s() const {
   return impl_->ended_cpu_s
          + (impl_->process ? impl_->process->cpu_s() : 0.0);

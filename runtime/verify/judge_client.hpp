@@ -99,6 +99,9 @@ public:
                        std::span<const judge_case> cases,
                        const judge_file& into);
 
+  /// Version of the judge's torch.
+  result<std::string> torch_version(const std::stop_token& stop = {});
+
   /// CPU seconds of the judge so far, all its lives together.
   double cpu_s() const;
 

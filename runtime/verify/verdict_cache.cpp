@@ -6,7 +6,10 @@
 #include <xxhash.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <system_error>
 #include <unordered_map>
 
@@ -14,10 +17,15 @@ namespace swage {
 
 namespace {
 
-/// Raised when a verdict would come out differently for the same key.
+/// Raised when other code than Python's gives another verdict for a key.
 constexpr int protocol = 1;
 
 constexpr size_t max_in_memory = 20'000;
+
+std::string hash(const std::string& text) {
+  auto value = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", value.high64, value.low64);
+}
 
 double number(const nlohmann::json& json, const char* key) {
   const auto& value = json.at(key);
@@ -195,16 +203,31 @@ std::string verdict_key(const task& what, std::string_view code,
   const auto& e = what.eval;
   // Lengths keep neighbours apart: ("ab", "c") is not ("a", "bc").
   auto text = fmt::format(
-    "{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n{} {} {} {} {}\n", protocol,
+    "{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n{} {} {} {} {} {}\n", protocol,
     to_string(what.on), to_string(what.as), e.trials, e.stress, e.rtol, e.atol,
     e.excessive_speedup, e.threads, e.build_timeout_s, e.run_timeout_s,
     e.measure, e.timing_pairs, what.reference.size(), code.size(),
     setting.toolchain.size(), setting.prompt.size(), setting.machine.size(),
-    "swage");
+    setting.scripts.size(), setting.torch.size());
   text.append(what.reference).append(code).append(setting.toolchain);
   text.append(setting.prompt).append(setting.machine);
-  auto hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  text.append(setting.scripts).append(setting.torch);
+  return hash(text);
+}
+
+std::string scripts_hash(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> scripts;
+  std::error_code failed;
+  for (auto& entry : std::filesystem::directory_iterator{folder, failed})
+    if (entry.path().extension() == ".py") {
+      std::ifstream file{entry.path(), std::ios::binary};
+      scripts[entry.path().filename()].assign(
+        std::istreambuf_iterator<char>{file}, {});
+    }
+  std::string text;
+  for (auto& [name, content] : scripts)
+    text += fmt::format("{} {}\n{}", name, content.size(), content);
+  return hash(text);
 }
 
 } // namespace swage

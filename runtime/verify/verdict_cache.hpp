@@ -17,13 +17,18 @@ namespace swage {
 struct verdict_setting {
   std::string toolchain; ///< As `builder::toolchain` prints it.
   std::string prompt;    ///< Hash of the prompts; empty if there are none.
-  std::string machine;   ///< Processor and versions that speed depends on.
+  std::string machine;   ///< Processor that speed depends on.
+  std::string scripts;   ///< `scripts_hash` of the judge and the measurer.
+  std::string torch;     ///< Version of what they compare and time with.
 };
 
 /// Name of a verdict: 32 hexadecimal digits over the task's source, target,
 /// form and evaluation, the extracted code, and the setting.
 std::string verdict_key(const task& what, std::string_view code,
                         const verdict_setting& setting);
+
+/// Hash of the Python files in a folder.
+std::string scripts_hash(const std::filesystem::path& folder);
 
 /// Verdicts that were given before, in memory and in one file that engines of
 /// several processes share. Holds what is final only: neither `infra:*`, which

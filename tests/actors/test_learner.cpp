@@ -20,6 +20,8 @@ judged_reply batch_at(uint64_t step, stage_kind kind) {
   out.what.what.step = step;
   out.what.what.kind = kind;
   out.what.what.hash = step * 11;
+  // The stages of `stages` below.
+  out.what.what.begins_stage = step == 1 || step == 3;
   out.what.what.progress = 0.5;
   trajectory sample;
   sample.item = step;

@@ -115,7 +115,7 @@ TEST_CASE("a head that stays away ends its nodes", "[actors][node]") {
   CHECK_FALSE(a.outcome->ended());
   c.sim.advance(3);
   CHECK(a.outcome->ended());
-  CHECK(a.outcome->code() == 3);
+  CHECK(a.outcome->code() == stalled_exit);
 }
 
 TEST_CASE("a stop drains everyone and ends the head last",
@@ -210,7 +210,7 @@ TEST_CASE("a stalled run says why and ends", "[actors][coordinator]") {
   c.buffer.status.progress.waiting_s = 101;
   c.sim.advance(10);
   CHECK(head.outcome->ended());
-  CHECK(head.outcome->code() == 3);
+  CHECK(head.outcome->code() == stalled_exit);
   CHECK(head.outcome->reason().find("stalled") != std::string::npos);
 }
 

@@ -255,8 +255,7 @@ void topology_walk::on_end(process& one) {
       head_ended_ = now();
     if (!lingers_)
       kill(one);
-  } else if (code != 3 || !plan_.faults.any()
-             || reason.find("stalled") != std::string::npos) {
+  } else if (code != 3 || !plan_.faults.any()) {
     refuse(fmt::format("node {} ended with code {}: {}", one.who.name, code,
                        reason));
   } else {

@@ -77,7 +77,7 @@ TEST_CASE("a dry run prints configuration and topology", "[tools][cli]") {
   auto file = folder.file("x.toml", "[actors]\nrollout = 4\n");
   auto out = folder.path("run");
   auto told = run({"train", file, "--set", "actors.verifier=8", "--dry-run",
-                   "--out", out, "--set", "policy.path=configs"});
+                   "--out", out, "--set", "policy.path=configs/quickstart"});
   INFO(told.err);
   CHECK(told.code == 0);
   CHECK_THAT(told.out, ContainsSubstring("\nrollout = 4\n"));
@@ -102,9 +102,20 @@ TEST_CASE("a policy that is missing is named", "[tools][cli]") {
   CHECK_THAT(told.err, ContainsSubstring("policy.path"));
 }
 
+TEST_CASE("an operator that does not exist is located", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", "[tasks]\noperators = [\"relo\"]\n");
+  auto told = run({"train", file, "--dry-run"});
+  CHECK(told.code == 2);
+  CHECK(told.err
+        == "swage: " + file
+             + ":2:13: tasks.operators: \"relo\" is not an operator; did you "
+               "mean \"relu\"?\n");
+}
+
 TEST_CASE("an existing run is not overwritten", "[tools][cli]") {
   scratch folder;
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
   std::filesystem::create_directories(folder.path("run"));
   folder.file("run/run.db", "something");
   auto told = run({"train", file, "--out", folder.path("run")});
@@ -126,7 +137,7 @@ TEST_CASE("a setting that is not built is refused by name",
 
 TEST_CASE("a fork says what it needs", "[tools][cli]") {
   scratch folder;
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
   auto refusal = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"train", file});
     auto told = swage::test::swage(arguments);
@@ -171,7 +182,7 @@ TEST_CASE("verify refuses what is not built", "[tools][cli]") {
 
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
   scratch folder;
-  std::string policy = "[policy]\npath = \"configs\"\n";
+  std::string policy = "[policy]\npath = \"configs/quickstart\"\n";
   auto alone = folder.file("alone.toml", policy);
   auto told = run({"train", alone, "--node", "a"});
   CHECK(told.code == 2);
@@ -183,7 +194,8 @@ TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
                               "actors = {rollout = 1, verifier = 1, "
                               "learner = 1}\n");
   for (auto arguments : {std::vector<std::string>{"train", file},
-                         {"train", file, "--node", "b"}}) {
+                         {"train", file, "--node", "b"},
+                         {"train", file, "--node", "b", "--dry-run"}}) {
     told = swage::test::swage(arguments);
     CHECK(told.code == 2);
     CHECK_THAT(told.err,
@@ -204,7 +216,7 @@ TEST_CASE("what is not there to inspect says so", "[tools][cli]") {
 TEST_CASE("an unknown checkpoint is named by both", "[tools][cli]") {
   scratch folder;
   auto task = folder.file("t.py", "import torch\n");
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs\"\n");
+  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
   for (auto arguments :
        {std::vector<std::string>{"write", "--checkpoint",
                                  folder.path("nothing"), "--task", task},
@@ -214,6 +226,31 @@ TEST_CASE("an unknown checkpoint is named by both", "[tools][cli]") {
     CHECK(told.code == 2);
     CHECK_THAT(told.err, ContainsSubstring("checkpoint"));
   }
+}
+
+TEST_CASE("a damaged checkpoint is refused by its file", "[tools][cli]") {
+  scratch folder;
+  auto task = folder.file("t.py", "import torch\n");
+  for (auto* name : {"config.json", "tokenizer.json", "model.safetensors"})
+    folder.file(name, "{}");
+  folder.file("manifest.json",
+              R"({"step": 3, "hash": "0", "stage": "sft", "files":
+                 {"model.safetensors": {"bytes": 2, "xxh3": "1"}}})");
+  auto told
+    = run({"write", "--checkpoint", folder.path(""), "--task", task});
+  CHECK(told.code == 3);
+  CHECK_THAT(told.err, ContainsSubstring("model.safetensors: its checksum"));
+}
+
+TEST_CASE("an evaluation of no tasks is wrong use", "[tools][cli]") {
+  scratch folder;
+  for (auto* name : {"config.json", "tokenizer.json", "model.safetensors"})
+    folder.file(name, "{}");
+  auto file = folder.file("x.toml", "[tasks]\ntrain = 8\nheld_out = 4\n");
+  auto told = run({"eval", file, "--checkpoint", folder.path(""), "--part",
+                   "validation", "--set", "tasks.validation=0"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--part validation"));
 }
 
 TEST_CASE("files that verify lacks are named", "[tools][cli]") {

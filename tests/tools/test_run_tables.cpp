@@ -103,7 +103,11 @@ TEST_CASE("long runs show a few steps of drift", "[tools][inspect]") {
 }
 
 TEST_CASE("edges carry rates, staleness and drift", "[tools][inspect]") {
-  auto edges = measured_edges(sample_run());
+  auto run = sample_run();
+  // Of an earlier stage: the edges are those of the last one.
+  run.batches.push_back({.step = 500, .stage = 0});
+  run.drift.push_back({.step = 500, .mean_abs_p50 = 9, .floor = 9});
+  auto edges = measured_edges(run);
   auto find = [&](const std::string& message) {
     auto found = std::ranges::find(edges, message, &edge_figures::message);
     REQUIRE(found != edges.end());

@@ -86,6 +86,8 @@ evaluation count_samples(const std::vector<sample_record>& samples) {
   std::map<std::string, task_outcome> tasks;
   evaluation out;
   for (auto& sample : samples) {
+    if (sample.dropped)
+      continue;
     auto& task = tasks[sample.task];
     task.task = sample.task;
     task.level = sample.level;

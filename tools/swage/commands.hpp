@@ -10,7 +10,7 @@ namespace swage {
 
 /// What a subcommand does once its options are parsed. Returns the program's
 /// exit code: 0 success, 1 the answer is no, 2 wrong use or configuration, 3
-/// the system failed.
+/// the system failed, 4 a run stalled.
 using action = std::function<int()>;
 
 // Each adds its subcommand and options to `app`.

@@ -2,7 +2,6 @@
 #include "runtime/config/paths.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/report.hpp"
-#include "runtime/store/checkpoint.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/suite.hpp"
 #include "runtime/verify/load_tasks.hpp"
@@ -36,7 +35,7 @@ result<config> load(const eval_arguments& given) {
   auto file = find_data(given.file, "a configuration file");
   if (!file)
     return tl::unexpected{file.error()};
-  auto settings = load_config(*file, given.overrides);
+  auto settings = load_config(*file, given.overrides, check_tasks);
   if (!settings)
     return settings;
   if (given.samples > 0)
@@ -57,7 +56,13 @@ result<std::vector<task>> load_tasks(const eval_arguments& given,
   auto sets = load_task_sets(settings);
   if (!sets)
     return tl::unexpected{sets.error()};
-  return std::move(part_of(*sets, given.part));
+  auto& part = part_of(*sets, given.part);
+  if (part.empty())
+    return fail(ec::invalid_config,
+                fmt::format("--part {}: the configuration's [tasks] has no "
+                            "such tasks",
+                            given.part));
+  return std::move(part);
 }
 
 /// Tasks that cannot be judged are left out and said so.
@@ -158,7 +163,7 @@ int eval(const eval_arguments& given) {
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
-  result<std::filesystem::path> checkpoint;
+  result<checkpoint_info> checkpoint;
   if (given.endpoint.empty())
     checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
@@ -173,16 +178,16 @@ int eval(const eval_arguments& given) {
   auto loaded = load_all(**judge, *tasks);
   if (!loaded)
     return report(loaded.error());
-  auto responses = checkpoint->empty()
+  auto responses = given.checkpoint.empty()
                      ? draw(server_of(given), *loaded, *settings)
-                     : draw(*checkpoint, *loaded, *settings);
+                     : draw(checkpoint->directory, *loaded, *settings);
   if (!responses)
     return report(responses.error());
   auto column = judge_all(**judge, *loaded, *responses);
-  column.title = checkpoint->empty() ? given.model
-                                     : checkpoint->filename().string();
-  if (auto saved = checkpoint_store::open(*checkpoint))
-    column.version = saved->step;
+  column.title = given.checkpoint.empty()
+                   ? given.model
+                   : checkpoint->directory.filename().string();
+  column.version = checkpoint->step;
   eval_column columns[] = {column};
   if (given.json)
     fmt::print("{}\n", evaluation_json(column));

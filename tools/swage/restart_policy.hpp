@@ -20,11 +20,12 @@ struct restart_decision {
 
 /// Decides whether a node that ended is started again: after a signal or exit
 /// code 3 it is, with a back-off that doubles from `first_wait_s` to 60 s, at
-/// most `max_restarts` times in a row. A child that lived for `settled_s`
-/// begins a new row. Exit codes 0, 1 and 2 are final.
+/// most `max_restarts` times in a row. A child that lived twice as long as a
+/// thread may hang begins a new row. Exit codes 0, 1, 2 and 4 (the run stalled)
+/// are final.
 class restart_policy {
 public:
-  restart_policy(uint32_t max_restarts, double settled_s,
+  restart_policy(uint32_t max_restarts, double stall_timeout_s,
                  double first_wait_s = 1);
 
   /// `stopping`: the user asked for the end, so nothing is restarted.

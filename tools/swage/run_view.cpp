@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 namespace swage {
 
@@ -48,13 +49,19 @@ double mean_of_hop(const run_view& run, uint32_t stage, std::string_view hop) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-template <class Field>
-double mean_of(const std::vector<drift_report>& rows, Field field) {
-  double sum = 0;
-  for (auto& row : rows)
-    sum += row.*field;
-  return rows.empty() ? std::numeric_limits<double>::quiet_NaN()
-                      : sum / static_cast<double>(rows.size());
+double mean_of_drift(const run_view& run, uint32_t stage,
+                     double drift_report::*field) {
+  std::set<uint64_t> steps;
+  for (auto& row : run.batches)
+    if (row.stage == stage)
+      steps.insert(row.step);
+  double sum = 0, count = 0;
+  for (auto& row : run.drift)
+    if (steps.contains(row.step)) {
+      sum += row.*field;
+      ++count;
+    }
+  return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
 }
 
 } // namespace
@@ -115,8 +122,8 @@ std::vector<edge_figures> measured_edges(const run_view& run) {
        batches = rate(stage.committed);
   auto in_flight = mean_of_hop(run, stage.index, "in flight");
   auto total = mean_of_hop(run, stage.index, "total");
-  auto drift = mean_of(run.drift, &drift_report::mean_abs_p50);
-  auto floor = mean_of(run.drift, &drift_report::floor);
+  auto drift = mean_of_drift(run, stage.index, &drift_report::mean_abs_p50);
+  auto floor = mean_of_drift(run, stage.index, &drift_report::floor);
   return {{"buffer", "rollout", "grant", items, {}, {}},
           {"rollout", "pool", "candidate", samples, {}, {}},
           {"pool", "rollout", "verdict", samples, {}, {}},

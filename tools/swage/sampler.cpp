@@ -4,7 +4,6 @@
 #include "runtime/policy/rollout_tools.hpp"
 #include "runtime/policy/tokenizer.hpp"
 #include "runtime/policy/torch_policy.hpp"
-#include "runtime/store/checkpoint.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,7 +36,7 @@ sampling eval_sampling(const config& settings) {
           .seed = settings.run.seed};
 }
 
-result<fs::path> find_checkpoint(const fs::path& at) {
+result<checkpoint_info> find_checkpoint(const fs::path& at) {
   std::error_code failed;
   if (!fs::is_directory(at, failed))
     return fail(ec::not_found,
@@ -48,7 +47,9 @@ result<fs::path> find_checkpoint(const fs::path& at) {
   if (!fs::is_directory(whole / "checkpoints", failed)) {
     if (auto ok = check_model(whole); !ok)
       return tl::unexpected{ok.error()};
-    return whole;
+    if (!fs::exists(whole / "manifest.json", failed))
+      return checkpoint_info{.directory = whole};
+    return checkpoint_store::open(whole);
   }
   std::vector<std::string> rejected;
   checkpoint_store store{whole / "checkpoints", most_checkpoints};
@@ -58,7 +59,7 @@ result<fs::path> find_checkpoint(const fs::path& at) {
                 fmt::format("the run in {} has no valid checkpoint yet{}{}",
                             whole.string(), rejected.empty() ? "" : ": ",
                             fmt::join(rejected, "; ")));
-  return newest->directory;
+  return *newest;
 }
 
 result<config> checkpoint_config(const fs::path& checkpoint) {

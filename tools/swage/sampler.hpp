@@ -4,6 +4,7 @@
 #include "runtime/error.hpp"
 #include "runtime/policy/generator.hpp"
 #include "runtime/policy/rollout_core.hpp"
+#include "runtime/store/checkpoint.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -13,9 +14,10 @@
 
 namespace swage {
 
-/// A checkpoint's folder: the given one if it holds a model, else the newest
-/// valid checkpoint of the run in it. `not_found` says what it lacks.
-result<std::filesystem::path> find_checkpoint(const std::filesystem::path& at);
+/// The given folder if it holds a model, else the newest valid checkpoint of
+/// the run in it. Files are checked against the manifest; a model without one
+/// has version 0. `not_found` says what is lacking.
+result<checkpoint_info> find_checkpoint(const std::filesystem::path& at);
 
 /// The configuration of the run that a checkpoint is of, or the defaults.
 result<config> checkpoint_config(const std::filesystem::path& checkpoint);

@@ -27,8 +27,9 @@ struct show_arguments {
 
 result<config> load(const show_arguments& given) {
   auto settings = given.file.empty()
-                    ? parse_config("", "the defaults", given.overrides)
-                    : load_config(given.file, given.overrides);
+                    ? parse_config("", "the defaults", given.overrides,
+                                   check_tasks)
+                    : load_config(given.file, given.overrides, check_tasks);
   if (!settings || given.suite.empty())
     return settings;
   auto suite = find_data(given.suite, "tasks");

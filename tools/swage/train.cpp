@@ -1,11 +1,11 @@
 #include "actors/system.hpp"
-#include "runtime/buffer/stage.hpp"
 #include "runtime/config/config_text.hpp"
 #include "runtime/config/load_config.hpp"
 #include "runtime/config/paths.hpp"
 #include "runtime/config/topology.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/topology_text.hpp"
+#include "runtime/task/task_sets.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/final_report.hpp"
 #include "tools/swage/fork.hpp"
@@ -45,13 +45,11 @@ result<config> load(const train_arguments& given) {
   auto file = find_data(given.file, "a configuration file");
   if (!file)
     return tl::unexpected{file.error()};
-  auto settings = load_config(*file, given.overrides);
+  auto settings = load_config(*file, given.overrides, check_tasks);
   if (!settings)
     return settings;
   if (auto ok = resolve_paths(*settings); !ok)
     return tl::unexpected{ok.error()};
-  if (auto plan = make_plan(*settings); !plan)
-    return tl::unexpected{plan.error()};
   return settings;
 }
 
@@ -199,10 +197,12 @@ int train(const train_arguments& given) {
     settings->policy.path = forked_policy(given.out, *found).string();
     point = std::move(*found);
   }
+  // A dry run shows all nodes and need not be one of them.
+  if (!given.dry_run || !given.node.empty())
+    if (auto ok = check_node(*settings, given.node); !ok)
+      return report(ok.error());
   if (given.dry_run)
     return dry_run(*settings);
-  if (auto ok = check_node(*settings, given.node); !ok)
-    return report(ok.error());
   return given.incarnation ? run_as_node(given, *settings)
                            : run_as_parent(given, *settings, point);
 }
@@ -213,6 +213,9 @@ action add_train(CLI::App& app) {
   auto given = std::make_shared<train_arguments>();
   auto* sub = app.add_subcommand("train", "Trains a policy as a configuration "
                                           "file says.");
+  sub->footer("Exit status: 0 the run is over or was stopped, 2 wrong use or "
+              "configuration, 3 the\nsystem failed, 4 the run stalled or its "
+              "head stayed away: the last line says why.");
   sub->add_option("CONFIG", given->file, "The configuration, a TOML file.");
   sub
     ->add_option("--set", given->overrides,

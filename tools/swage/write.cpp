@@ -112,7 +112,7 @@ int write(const write_arguments& given) {
   auto checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
     return report(checkpoint.error());
-  auto settings = checkpoint_config(*checkpoint);
+  auto settings = checkpoint_config(checkpoint->directory);
   if (!settings)
     return report(settings.error());
   auto what = read_task(given.task, settings->verifier);
@@ -125,7 +125,7 @@ int write(const write_arguments& given) {
   auto loaded = (*judge)->load(*what);
   if (!loaded)
     return report(loaded.error());
-  auto policy = sampler::open(*checkpoint, *settings);
+  auto policy = sampler::open(checkpoint->directory, *settings);
   if (!policy)
     return report(policy.error());
   auto asked = policy->ask(*loaded, 0, given.samples,

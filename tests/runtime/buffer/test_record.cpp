@@ -78,10 +78,14 @@ private:
   }
 
   void evaluate() {
-    for (auto& one : core_->sync({bench::rollout, {}, 4, 1}, 0).grants) {
+    auto grants = core_->sync({bench::rollout, {}, 4, 1}, 0).grants;
+    for (auto& one : grants) {
       submit(one, 0, 1.25);
-      submit(one, 1, -1);
+      if (&one != &grants.back())
+        submit(one, 1, -1);
     }
+    core_->submit(bench::rollout, grants.back().lease,
+                  infra_sample(grants.back().work.id, 1), 0);
     REQUIRE(core_->flush());
     REQUIRE(core_->over());
   }
@@ -161,6 +165,9 @@ TEST_CASE("an evaluation is there sample by sample", "[buffer][record]") {
   CHECK_FALSE(rows->at(1).success);
   CHECK(rows->at(1).speedup < 0);
   CHECK(rows->at(0).version == 1);
+  CHECK_FALSE(rows->at(1).dropped);
+  CHECK(rows->at(3).dropped);
+  CHECK(rows->at(3).category == "infra:timeout");
   CHECK(record->evaluation(0)->empty());
 }
 

@@ -112,6 +112,25 @@ TEST_CASE("supervised batches run through what was collected",
   CHECK(b.next(2).what.hash == last.hash);
 }
 
+TEST_CASE("a second stage of a kind begins anew", "[buffer][stage]") {
+  auto how = small_config({"rl-single", "rl-single"});
+  how.learner.steps = 2;
+  bench b(how);
+  b.attach();
+  std::vector<bool> begins;
+  for (int i = 0; i < 4; ++i) {
+    for (auto& one : b.take(1000))
+      b.finish(one, {-1, 1});
+    begins.push_back(b.train().begins_stage);
+  }
+  CHECK(begins == std::vector<bool>{true, false, true, false});
+  // A redo says the same.
+  b.restart();
+  b.attach();
+  CHECK(b.next(2).what.begins_stage);
+  CHECK_FALSE(b.next(3).what.begins_stage);
+}
+
 TEST_CASE("an evaluation is of exactly one version", "[buffer][stage]") {
   auto how = small_config({"rl-single", "eval"});
   how.learner.steps = 1;

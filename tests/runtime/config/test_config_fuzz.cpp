@@ -78,7 +78,7 @@ TEST_CASE("mutated overrides never break the loader", "[runtime][config]") {
   std::mt19937_64 random{3};
   for (int round = 0; round < 3000; ++round) {
     std::string text = round % 2 ? "rollout.group_size=16"
-                                 : "run.stages=[\"sft\", \"eval\"]";
+                                 : "run.stages=[\"rft\", \"eval\"]";
     for (auto edits = random() % 4; edits > 0; --edits)
       mutate(text, random);
     check_verdict("", {text});

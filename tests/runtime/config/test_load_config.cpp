@@ -136,11 +136,11 @@ TEST_CASE("broken syntax is located as well", "[runtime][config]") {
 TEST_CASE("overrides win over the file in order", "[runtime][config]") {
   auto settings = accepted("[rollout]\ngroup_size = 4\n",
                            {"rollout.group_size=6", "rollout.group_size=16",
-                            "run.stages=sft,eval", "tasks.suite=../mine",
+                            "run.stages=rft,eval", "tasks.suite=../mine",
                             "run.name=12", "tasks.level_weights=1,0.5",
                             "buffer.dynamic_sampling=false"});
   CHECK(settings.rollout.group_size == 16);
-  CHECK(settings.run.stages == std::vector<std::string>{"sft", "eval"});
+  CHECK(settings.run.stages == std::vector<std::string>{"rft", "eval"});
   CHECK(settings.tasks.suite == "../mine");
   CHECK(settings.run.name == "12");
   CHECK(settings.tasks.level_weights == std::vector<double>{1, 0.5});

@@ -65,14 +65,16 @@ TEST_CASE("the cache follows the usual variables", "[runtime][config]") {
 
 TEST_CASE("resolved paths are absolute or refused", "[runtime][config]") {
   config settings;
-  settings.policy.path = "runtime";
+  settings.policy.path = "configs/quickstart";
   settings.tasks.suite = "tests";
   REQUIRE(resolve_paths(settings).has_value());
   CHECK(std::filesystem::path{settings.policy.path}.is_absolute());
   CHECK(std::filesystem::path{settings.tasks.suite}.is_absolute());
-  settings.policy.path = "no/such/policy";
-  auto refused = resolve_paths(settings);
-  REQUIRE_FALSE(refused.has_value());
-  CHECK(refused.error().code == ec::not_found);
-  CHECK(refused.error().message.find("policy.path") != std::string::npos);
+  for (auto* path : {"no/such/policy", "configs"}) {
+    settings.policy.path = path;
+    auto refused = resolve_paths(settings);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == ec::not_found);
+    CHECK(refused.error().message.find("policy.path") != std::string::npos);
+  }
 }

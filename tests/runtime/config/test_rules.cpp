@@ -83,7 +83,17 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"cluster.tls_ca=k"}, "cluster.tls_ca", "cluster.tls_certificate"},
     row{{"verifier.target=cuda"}, "verifier.form", "verifier.target"},
     row{{"tasks.taught=1001"}, "tasks.taught", "tasks.train"},
-    row{{"tasks.level_weights=0,0"}, "tasks.train", "tasks.level_weights"});
+    row{{"tasks.level_weights=0,0"}, "tasks.train", "tasks.level_weights"},
+    row{{"tasks.level_weights=1,1,1,1"}, "tasks.level_weights", "tasks.suite"},
+    row{{"run.stages=eval-validation", "tasks.validation=0"},
+        "run.stages",
+        "tasks.validation"},
+    row{{"buffer.retry_depth=0"},
+        "buffer.retry_probability",
+        "buffer.retry_depth"},
+    row{{"buffer.retry_capacity=0"},
+        "buffer.retry_probability",
+        "buffer.retry_capacity"});
   CAPTURE(overrides);
   auto loaded = parse_config("", "x.toml", overrides);
   REQUIRE_FALSE(loaded.has_value());
@@ -91,6 +101,15 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
   CHECK(loaded.error().message.starts_with(left + " = "));
   CHECK(loaded.error().message.find(" contradicts " + right + " = ")
         != std::string::npos);
+}
+
+TEST_CASE("stages in a wrong order are located", "[runtime][config]") {
+  auto loaded = parse_config("[run]\nstages = [\"sft\", \"teach\"]\n",
+                             "x.toml");
+  REQUIRE_FALSE(loaded.has_value());
+  CHECK(loaded.error().message
+        == "run.stages = [\"sft\", \"teach\"] (x.toml:2:10): sft trains what "
+           "teach or rft collected, so one of them is before it");
 }
 
 TEST_CASE("token weights must fit between the nodes", "[runtime][config]") {
@@ -112,7 +131,7 @@ TEST_CASE("token weights must fit between the nodes", "[runtime][config]") {
 }
 
 TEST_CASE("one sample is enough without reinforcement", "[runtime][config]") {
-  std::vector<std::string> overrides = {"run.stages=sft,eval",
+  std::vector<std::string> overrides = {"run.stages=teach,sft,eval",
                                         "rollout.group_size=1",
                                         "buffer.retry_probability=0"};
   CHECK(parse_config("", "x.toml", overrides).has_value());

@@ -18,12 +18,13 @@ attach_reply attached(uint64_t committed, std::vector<uint64_t> hashes) {
   return out;
 }
 
-judged_reply ready(uint64_t step, stage_kind kind = stage_kind::sft) {
+judged_reply ready(uint64_t step, bool begins_stage = false) {
   judged_reply out;
   out.status = next_status::ready;
   out.what.what.step = step;
   out.what.what.hash = step * 11;
-  out.what.what.kind = kind;
+  out.what.what.kind = stage_kind::sft;
+  out.what.what.begins_stage = begins_stage;
   return out;
 }
 
@@ -51,7 +52,7 @@ TEST_CASE("a fresh learner publishes version zero first",
   CHECK(core.step() == 0);
   CHECK(core.on_published() == act::ask);
   CHECK(core.on_next(says(next_status::nothing)) == act::ask);
-  CHECK(core.on_next(ready(1)) == act::train);
+  CHECK(core.on_next(ready(1, true)) == act::train);
   CHECK(core.stage_changed());
   CHECK(core.on_trained() == act::publish);
   CHECK(core.on_published() == act::commit);
@@ -64,6 +65,18 @@ TEST_CASE("a fresh learner publishes version zero first",
   CHECK(core.hash() == 22);
   CHECK(core.on_checkpointed() == act::announce);
   CHECK(core.on_announced() == act::ask);
+}
+
+TEST_CASE("a second stage of a kind begins anew", "[runtime][learn]") {
+  learner_core core{100};
+  core.start(restored(1, 11));
+  core.on_attached(attached(3, {11, 22, 33}));
+  core.on_next(ready(2));
+  CHECK_FALSE(core.stage_changed());
+  core.on_trained();
+  core.on_committed();
+  core.on_next(ready(3, true));
+  CHECK(core.stage_changed());
 }
 
 TEST_CASE("redo publishes nothing before it caught up", "[runtime][learn]") {

@@ -301,3 +301,9 @@ TEST_CASE("loading can be stopped", "[verify][judge]") {
   CHECK(status.error().code == ec::cancelled);
   CHECK(judge().load(doubled));
 }
+
+TEST_CASE("the judge tells the version of its torch", "[verify][judge]") {
+  auto version = judge().torch_version();
+  REQUIRE(version);
+  CHECK(version->find('.') != std::string::npos);
+}

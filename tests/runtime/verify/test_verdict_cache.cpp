@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <set>
@@ -100,7 +101,7 @@ TEST_CASE("each thing that a verdict depends on changes its key",
           "[verify][cache]") {
   task base;
   base.reference = "reference";
-  verdict_setting setting{"tools", "prompt", "machine"};
+  verdict_setting setting{"tools", "prompt", "machine", "scripts", "torch"};
   std::set<std::string> keys{verdict_key(base, "code", setting)};
   CHECK(keys.count(verdict_key(base, "code", setting)) == 1);
   CHECK(keys.insert(verdict_key(base, "code2", setting)).second);
@@ -124,7 +125,8 @@ TEST_CASE("each thing that a verdict depends on changes its key",
     CHECK(keys.insert(verdict_key(other, "code", setting)).second);
   }
   for (auto member : {&verdict_setting::toolchain, &verdict_setting::prompt,
-                      &verdict_setting::machine}) {
+                      &verdict_setting::machine, &verdict_setting::scripts,
+                      &verdict_setting::torch}) {
     auto other = setting;
     (other.*member) += "x";
     CHECK(keys.insert(verdict_key(base, "code", other)).second);
@@ -133,4 +135,17 @@ TEST_CASE("each thing that a verdict depends on changes its key",
   task shifted = base;
   shifted.reference = "referencec";
   CHECK(keys.insert(verdict_key(shifted, "ode", setting)).second);
+}
+
+TEST_CASE("each script of the judge counts for its hash", "[verify][cache]") {
+  scratch folder;
+  fs::create_directories(folder.path);
+  auto write = [&](const char* name, const char* text) {
+    std::ofstream{folder.path / name} << text;
+    return scripts_hash(folder.path);
+  };
+  std::set<std::string> hashes{write("judge.py", "a")};
+  CHECK(hashes.insert(write("judge.py", "b")).second);
+  CHECK(hashes.insert(write("timing_template.py", "")).second);
+  CHECK_FALSE(hashes.insert(write("prelude.hpp", "c")).second);
 }

@@ -30,8 +30,10 @@ stage_record stage(std::string name, double begun_s, double ended_s) {
 } // namespace
 
 TEST_CASE("samples are counted by task and by category", "[bench][seeds]") {
+  auto dropped = sample("b", "infra:worker", -1);
+  dropped.dropped = true;
   auto found = count_samples({sample("b", "ok", 1.1), sample("a", "ok", 1.11),
-                              sample("b", "ok", 3),
+                              dropped, sample("b", "ok", 3),
                               sample("b", "cheating:replay", 9),
                               sample("b", "runtime_error:crash", -1)});
   REQUIRE(found.tasks.size() == 2);
