@@ -42,7 +42,7 @@ const std::vector<knob> run_rows = {
    "Stages in order.",
    fixed},
   {KNOB(run, checkpoint_interval), count, {}, "Steps between two checkpoints."},
-  {KNOB(run, keep_last), count, {}, "Checkpoints that are kept."},
+  {KNOB(run, keep_last), count, {}, "Checkpoints that are kept, beside the last one of each stage."},
   {KNOB(run, time_limit_s),
    {0, 1e8},
    {},

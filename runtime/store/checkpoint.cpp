@@ -53,6 +53,13 @@ result<void> check_file(const fs::path& file, const json& expected) {
   return {};
 }
 
+/// The stage that a checkpoint's manifest names; empty if it cannot be read.
+std::string stage_of(const fs::path& directory) {
+  auto text = read_file(directory / manifest_name);
+  auto manifest = json::parse(text ? *text : "", nullptr, false);
+  return manifest.is_object() ? manifest.value("stage", "") : "";
+}
+
 } // namespace
 
 checkpoint_store::checkpoint_store(fs::path root, uint32_t keep_last)
@@ -159,6 +166,8 @@ std::vector<fs::path> checkpoint_store::list() const {
 void checkpoint_store::remove_old() const {
   auto all = list();
   for (size_t i = 0; i + keep_last_ < all.size(); ++i) {
+    if (stage_of(all[i]) != stage_of(all[i + 1]))
+      continue; // The last one of its stage.
     // Renamed first, so that a crash within leaves no half checkpoint in sight.
     auto doomed = root_ / ("." + all[i].filename().string() + ".old");
     std::error_code ignored;

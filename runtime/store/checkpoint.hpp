@@ -29,7 +29,8 @@ class checkpoint_store {
 public:
   using fill_function = std::function<result<void>(const std::filesystem::path&)>;
 
-  /// Keeps the newest `keep_last` checkpoints; at least 1.
+  /// Keeps the newest `keep_last` checkpoints, at least 1, and the last one of
+  /// each stage.
   checkpoint_store(std::filesystem::path root, uint32_t keep_last);
 
   /// Writes a checkpoint; `fill` puts the files into the directory that it is

@@ -84,8 +84,10 @@ private:
       if (&one != &grants.back())
         submit(one, 1, -1);
     }
-    core_->submit(bench::rollout, grants.back().lease,
-                  infra_sample(grants.back().work.id, 1), 0);
+    auto& last = grants.back();
+    auto lost = sample(last.work.id, 1, -1, last.version);
+    lost.turns[0].outcome.kind = category::infra_timeout;
+    core_->submit(bench::rollout, last.lease, lost, 0);
     REQUIRE(core_->flush());
     REQUIRE(core_->over());
   }

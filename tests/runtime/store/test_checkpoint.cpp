@@ -61,6 +61,20 @@ TEST_CASE("only the newest checkpoints are kept", "[runtime][store]") {
   CHECK(all[1].filename() == "v000012");
 }
 
+TEST_CASE("the last checkpoint of each stage is kept", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 1};
+  for (uint64_t step : {5, 6, 7, 8, 9}) {
+    auto info = at(step);
+    info.stage = step < 7 ? "sft" : "rl-single";
+    REQUIRE(store.write(info, weights("w")));
+  }
+  auto all = store.list();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].filename() == "v000006");
+  CHECK(all[1].filename() == "v000009");
+}
+
 TEST_CASE("a damaged checkpoint is passed over by name", "[runtime][store]") {
   folder tmp;
   checkpoint_store store{tmp.path, 3};
