@@ -154,7 +154,6 @@ private:
   grant make_grant(live_item& one, const owner& to, double now);
   void give_up(live_item& one);
   uint64_t outstanding() const;
-  uint64_t unassigned() const; ///< Of them, those in no batch yet.
   uint64_t outstanding_bound() const;
   uint64_t buffered_bytes() const;
   uint64_t retry_steps() const;

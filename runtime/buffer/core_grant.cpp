@@ -105,10 +105,6 @@ bool buffer_core::may_draw() const {
   if (buffered_bytes() >= how_.buffer.max_buffered_bytes
       && used >= how_.buffer.groups_per_batch)
     return false;
-  // What the stage's last batches have no room for would be judged in vain.
-  auto batches_left = stage_batches(index) - book_.tally(index).batches;
-  if (unassigned() >= batches_left * how_.buffer.groups_per_batch)
-    return false;
   return used < outstanding_bound();
 }
 
@@ -195,16 +191,6 @@ uint64_t buffer_core::outstanding() const {
   return static_cast<uint64_t>(
     std::count_if(book_.live().begin(), book_.live().end(), [this](auto& one) {
       return in_rl(one.second) && one.second.row.status != item_status::queued;
-    }));
-}
-
-uint64_t buffer_core::unassigned() const {
-  return static_cast<uint64_t>(
-    std::count_if(book_.live().begin(), book_.live().end(), [this](auto& one) {
-      auto status = one.second.row.status;
-      return in_rl(one.second)
-             && (status == item_status::open
-                 || status == item_status::verified);
     }));
 }
 

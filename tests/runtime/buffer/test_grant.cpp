@@ -43,25 +43,6 @@ TEST_CASE("a discarded group frees its slot at once", "[buffer][admission]") {
   CHECK(b.take(1000).size() == 1);
 }
 
-TEST_CASE("no more groups are drawn than the last batches take",
-          "[buffer][admission]") {
-  auto how = small_config();
-  how.learner.steps = 2;
-  how.buffer.max_staleness = 3;
-  bench b(how);
-  b.attach();
-  auto grants = b.take(1000);
-  CHECK(grants.size() == 4); // Two batches of two; the bound allows eight.
-  b.finish(grants[0], {1, 1}); // Without spread: it is replaced.
-  auto more = b.take(1000);
-  REQUIRE(more.size() == 1);
-  for (auto& one : {grants[1], grants[2], grants[3], more[0]})
-    b.finish(one, {-1, 1});
-  CHECK(b.take(1000).empty());
-  CHECK(b.train().step == 1);
-  CHECK(b.train().step == 2);
-}
-
 TEST_CASE("want is met by whole items only", "[buffer][grant]") {
   bench b;
   CHECK(b.take(0).empty());
