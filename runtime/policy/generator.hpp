@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace swage {
@@ -71,10 +70,5 @@ public:
 /// two ranks draw the same sample and a re-issued item is not a copy.
 uint64_t sample_seed(uint64_t run_seed, uint64_t item, uint32_t index,
                      uint32_t turn);
-
-/// Stands for the item of an evaluation's samples, so that every evaluation of
-/// a task makes the same draws: two policies differ by what they learnt, and
-/// less by chance.
-uint64_t evaluation_item(std::string_view task);
 
 } // namespace swage

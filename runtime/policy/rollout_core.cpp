@@ -18,12 +18,6 @@ verdict no_solution() {
   return out;
 }
 
-/// What the draws of its samples belong to.
-uint64_t drawn_as(const grant& from) {
-  return from.work.kind == item_kind::eval ? evaluation_item(from.what.id)
-                                           : from.work.id;
-}
-
 } // namespace
 
 rollout_core::rollout_core(owner self, rollout_limits limits,
@@ -292,8 +286,7 @@ void rollout_core::start_turn(key id, sample& one, rollout_effects& out) {
                       : 0;
   request.how.max_new_tokens
     = std::min<uint32_t>(request.how.max_new_tokens, room);
-  request.seed = sample_seed(one.from->how.seed, drawn_as(*one.from),
-                             one.what.index,
+  request.seed = sample_seed(one.from->how.seed, one.what.item, one.what.index,
                              static_cast<uint32_t>(one.what.turns.size()));
   one.what.turns.push_back(std::move(next));
   one.at = phase::decoding;

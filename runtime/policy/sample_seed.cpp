@@ -12,8 +12,4 @@ uint64_t sample_seed(uint64_t run_seed, uint64_t item, uint32_t index,
   return XXH3_64bits(key.data(), sizeof(key));
 }
 
-uint64_t evaluation_item(std::string_view task) {
-  return XXH3_64bits(task.data(), task.size());
-}
-
 } // namespace swage

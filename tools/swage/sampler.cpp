@@ -102,7 +102,7 @@ result<void> sampler::ask(const task& what, uint64_t item, uint32_t samples,
       {.id = next_,
        .prompt = prompt,
        .how = how,
-       .seed = sample_seed(how.seed, evaluation_item(what.id), index, 0)});
+       .seed = sample_seed(how.seed, item, index, 0)});
     if (!queued)
       return fail(queued.error().code,
                   fmt::format("task {}: {}", what.id, queued.error().message));

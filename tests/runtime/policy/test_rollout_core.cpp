@@ -144,21 +144,6 @@ TEST_CASE("an evaluation never mixes with training", "[policy][rollout]") {
   CHECK(f.core.on_weights(6, 5).generate.empty()); // Started at 3 already.
 }
 
-TEST_CASE("two evaluations of a task make the same draws",
-          "[policy][rollout]") {
-  auto seed = [](uint64_t item, item_kind kind, const std::string& task) {
-    fixture f;
-    f.core.on_weights(5, 0);
-    auto one = make_grant(item, {0});
-    one.work.kind = kind;
-    one.what.id = task;
-    return f.core.on_sync(grants({one}, 5), 0).generate.at(0).seed;
-  };
-  CHECK(seed(1, item_kind::eval, "a") == seed(2, item_kind::eval, "a"));
-  CHECK(seed(1, item_kind::eval, "a") != seed(1, item_kind::eval, "b"));
-  CHECK(seed(1, item_kind::task, "a") != seed(2, item_kind::task, "a"));
-}
-
 TEST_CASE("an infra verdict is retried in another pool",
           "[policy][rollout]") {
   fixture f;
