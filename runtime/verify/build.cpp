@@ -3,12 +3,12 @@
 #include "runtime/task/prototype.hpp"
 #include "runtime/verify/build_cache.hpp"
 #include "runtime/verify/compile_process.hpp"
+#include "runtime/verify/content.hpp"
 #include "runtime/verify/diagnostics.hpp"
 #include "runtime/verify/toolchain.hpp"
 #include "runtime/verify/translation_unit.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <chrono>
 #include <system_error>
@@ -17,14 +17,6 @@
 namespace swage {
 
 namespace {
-
-// Outcomes that depend on the machine's load are tried again next time.
-bool is_lasting(const built& entry) {
-  if (entry)
-    return true;
-  auto kind = entry.error().kind;
-  return kind != category::compile_timeout && !is_uncharged(kind);
-}
 
 // Left by compilers that were killed where they had no private folder.
 void remove_abandoned(const std::filesystem::path& scratch) {
@@ -50,7 +42,7 @@ struct builder::impl {
     if (toolchain::is_lean(source)) {
       auto made = compile(source, args, limits, cpu_s, true);
       // Another prelude is no help where the time was over.
-      if (made || !is_lasting(made))
+      if (made || !is_lasting(made.error().kind))
         return made;
     }
     return compile(source, args, limits, cpu_s, false);
@@ -112,7 +104,7 @@ tl::expected<artifact, rejection> builder::build(std::string_view code,
   if (!entry) {
     entry = impl_->compile(translation_unit(code, args), args, limits,
                            made.cpu_s);
-    if (is_lasting(*entry))
+    if (*entry || is_lasting(entry->error().kind))
       impl_->cache.keep(made.key, *entry);
   }
   if (!*entry)
@@ -125,10 +117,8 @@ tl::expected<artifact, rejection> builder::build(std::string_view code,
 }
 
 std::string builder::key(std::string_view code, const signature& args) const {
-  auto text = fmt::format("cpu\n{}\n{}", toolchain(),
-                          translation_unit(code, args));
-  auto value = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", value.high64, value.low64);
+  return content_hash(fmt::format("cpu\n{}\n{}", toolchain(),
+                                  translation_unit(code, args)));
 }
 
 const std::string& builder::toolchain() const {

@@ -1,5 +1,6 @@
 #include "runtime/verify/judge_client.hpp"
 
+#include "runtime/verify/content.hpp"
 #include "runtime/verify/python_process.hpp"
 
 #include <fmt/format.h>
@@ -25,11 +26,6 @@ constexpr size_t max_known = 4096;
 /// A reference may be slow, but not slower than when it was loaded by this.
 double patience_for(const judged_task& what, size_t cases) {
   return 30 + 20 * what.forward_s * static_cast<double>(cases);
-}
-
-std::string key_of(const task& what) {
-  auto hash = XXH3_128bits(what.reference.data(), what.reference.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 result<std::vector<tensor_spec>> tensors(const json& rows) {
@@ -211,7 +207,7 @@ judge_client::start(std::filesystem::path python,
 
 result<task_ptr> judge_client::load(const task& what,
                                     const std::stop_token& stop) {
-  auto key = key_of(what);
+  auto key = content_hash(what.reference);
   if (auto i = impl_->known.find(key); i != impl_->known.end())
     return i->second;
   if (auto i = impl_->invalid.find(key); i != impl_->invalid.end())

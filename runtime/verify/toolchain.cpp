@@ -1,11 +1,11 @@
 #include "runtime/verify/toolchain.hpp"
 
 #include "runtime/verify/compile_process.hpp"
+#include "runtime/verify/content.hpp"
 #include "runtime/verify/worker_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <xxhash.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -42,19 +41,9 @@ const std::vector<std::string> language_flags = {"-std=c++20",
 // Of the wrapper itself; raised when translation_unit.cpp changes.
 constexpr int wrapper_version = 1;
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-std::string hash(const std::string& text) {
-  auto value = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", value.high64, value.low64);
-}
-
 // -march=native means another thing on another processor.
 std::string processor() {
-  std::istringstream lines{read_text("/proc/cpuinfo")};
+  std::istringstream lines{content_of("/proc/cpuinfo")};
   std::string line, text;
   while (std::getline(lines, line) && !line.empty())
     if (line.starts_with("model name") || line.starts_with("flags")
@@ -201,8 +190,8 @@ result<toolchain> toolchain::probe(const fs::path& worker,
     return fail(ec::not_found, fmt::format("expected a C++ compiler '{}' in "
                                            "PATH, found none; install g++",
                                            compiler));
-  auto text = read_text(prelude);
-  auto of_c = read_text(fs::path{prelude}.replace_filename("prelude_c.hpp"));
+  auto text = content_of(prelude);
+  auto of_c = content_of(fs::path{prelude}.replace_filename("prelude_c.hpp"));
   if (text.empty() || of_c.empty())
     return fail(ec::not_found, fmt::format("expected the candidates' prelude "
                                            "at '{}' and prelude_c.hpp beside "
@@ -217,7 +206,7 @@ result<toolchain> toolchain::probe(const fs::path& worker,
                             fmt::join(language_flags, " "), processor());
   made.visible_ = with.visible;
   auto place = [&](const std::string& content) -> result<std::string> {
-    auto path = fs::absolute(folder) / hash(common + content);
+    auto path = fs::absolute(folder) / content_hash(common + content);
     if (auto done = with.precompile(content, path); !done)
       return tl::unexpected(done.error());
     made.visible_.push_back(path.string());
@@ -238,7 +227,7 @@ result<toolchain> toolchain::probe(const fs::path& worker,
                             with.if_links({"-Wl,--as-needed", "-lmvec"})})
     made.rest_.insert(made.rest_.end(), flags.begin(), flags.end());
   made.identity_ = fmt::format("{}{}\n{}\n{}", common,
-                               fmt::join(made.rest_, " "), hash(text + of_c),
+                               fmt::join(made.rest_, " "), content_hash(text + of_c),
                                wrapper_version);
   return made;
 }

@@ -65,6 +65,11 @@ bool is_uncharged(category value) {
   return value >= category::infra_worker;
 }
 
+bool is_lasting(category value) {
+  return !is_uncharged(value) && value != category::compile_timeout
+         && value != category::runtime_timeout;
+}
+
 bool is_transient(category value) {
   return value == category::infra_worker || value == category::infra_timeout
          || value == category::infra_measurement;

@@ -59,6 +59,10 @@ bool from_string(const std::string& text, category& value);
 /// `task_invalid` are never charged to the policy.
 bool is_uncharged(category value);
 
+/// Whether the same candidate gets it again: neither an outcome that says
+/// nothing about it, nor one that depends on the machine's load.
+bool is_lasting(category value);
+
 /// Whether trying again elsewhere may change the outcome.
 bool is_transient(category value);
 

@@ -1,13 +1,12 @@
 #include "runtime/verify/verdict_cache.hpp"
 
+#include "runtime/verify/content.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
-#include <xxhash.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <system_error>
@@ -21,11 +20,6 @@ namespace {
 constexpr int protocol = 1;
 
 constexpr size_t max_in_memory = 20'000;
-
-std::string hash(const std::string& text) {
-  auto value = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", value.high64, value.low64);
-}
 
 double number(const nlohmann::json& json, const char* key) {
   const auto& value = json.at(key);
@@ -174,9 +168,7 @@ std::optional<verdict> verdict_cache::find(const std::string& key) {
 }
 
 void verdict_cache::store(const std::string& key, const verdict& outcome) {
-  // Whether time was enough depends on the machine's load: tried again.
-  if (is_uncharged(outcome.kind) || outcome.kind == category::compile_timeout
-      || outcome.kind == category::runtime_timeout)
+  if (!is_lasting(outcome.kind))
     return;
   auto kept = outcome;
   kept.cached = true;
@@ -212,22 +204,19 @@ std::string verdict_key(const task& what, std::string_view code,
   text.append(what.reference).append(code).append(setting.toolchain);
   text.append(setting.prompt).append(setting.machine);
   text.append(setting.scripts).append(setting.torch);
-  return hash(text);
+  return content_hash(text);
 }
 
 std::string scripts_hash(const std::filesystem::path& folder) {
   std::map<std::string, std::string> scripts;
   std::error_code failed;
   for (auto& entry : std::filesystem::directory_iterator{folder, failed})
-    if (entry.path().extension() == ".py") {
-      std::ifstream file{entry.path(), std::ios::binary};
-      scripts[entry.path().filename()].assign(
-        std::istreambuf_iterator<char>{file}, {});
-    }
+    if (entry.path().extension() == ".py")
+      scripts[entry.path().filename()] = content_of(entry.path());
   std::string text;
   for (auto& [name, content] : scripts)
     text += fmt::format("{} {}\n{}", name, content.size(), content);
-  return hash(text);
+  return content_hash(text);
 }
 
 } // namespace swage

@@ -31,8 +31,7 @@ std::string verdict_key(const task& what, std::string_view code,
 std::string scripts_hash(const std::filesystem::path& folder);
 
 /// Verdicts that were given before, in memory and in one file that engines of
-/// several processes share. Holds what is final only: neither `infra:*`, which
-/// may differ next time, nor `task_invalid`. One thread at a time.
+/// several processes share. Holds what `is_lasting` only. One thread at a time.
 class verdict_cache {
 public:
   static constexpr int64_t max_rows = 200'000;
