@@ -137,9 +137,12 @@ TEST_CASE("an evaluation is of exactly one version", "[buffer][stage]") {
   bench b(how);
   b.attach();
   CHECK_FALSE(b.core->exact_version());
-  for (auto& one : b.take(1000))
-    b.finish(one, {-1, 1});
+  auto grants = b.take(1000);
+  b.finish(grants[0], {-1, 1});
+  b.finish(grants[1], {-1, 1});
   b.train();
+  // What the stage left open is cancelled.
+  CHECK(b.row(grants[2].work.id).reason == discard_reason::stage_over);
   REQUIRE(b.core->exact_version() == 1);
   b.restart();
   b.held.clear();
