@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -122,6 +123,11 @@ result<checkpoint_info> checkpoint_store::open(const fs::path& directory) try {
                           failure.what()));
 }
 
+bool checkpoint_store::is_checkpoint(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::exists(directory / manifest_name, ignored);
+}
+
 std::optional<checkpoint_info>
 checkpoint_store::newest_valid(std::vector<std::string>* rejected) const {
   auto all = list();
@@ -165,9 +171,13 @@ std::vector<fs::path> checkpoint_store::list() const {
 
 void checkpoint_store::remove_old() const {
   auto all = list();
+  if (all.size() <= keep_last_)
+    return;
+  auto next = stage_of(all[0]);
   for (size_t i = 0; i + keep_last_ < all.size(); ++i) {
-    if (stage_of(all[i]) != stage_of(all[i + 1]))
-      continue; // The last one of its stage.
+    auto stage = std::exchange(next, stage_of(all[i + 1]));
+    if (stage != next)
+      continue; // The last one of its kind of stage.
     // Renamed first, so that a crash within leaves no half checkpoint in sight.
     auto doomed = root_ / ("." + all[i].filename().string() + ".old");
     std::error_code ignored;

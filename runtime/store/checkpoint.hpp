@@ -29,8 +29,8 @@ class checkpoint_store {
 public:
   using fill_function = std::function<result<void>(const std::filesystem::path&)>;
 
-  /// Keeps the newest `keep_last` checkpoints, at least 1, and the last one of
-  /// each stage.
+  /// Keeps the newest `keep_last` checkpoints, at least 1, and the last one
+  /// before each stage of another kind.
   checkpoint_store(std::filesystem::path root, uint32_t keep_last);
 
   /// Writes a checkpoint; `fill` puts the files into the directory that it is
@@ -45,6 +45,9 @@ public:
 
   /// Checks one checkpoint's files against its manifest.
   static result<checkpoint_info> open(const std::filesystem::path& directory);
+
+  /// Whether it has a manifest; a model from elsewhere has none.
+  static bool is_checkpoint(const std::filesystem::path& directory);
 
   /// Removes what an earlier process left half written or half removed when it
   /// was killed. Only for the one process that writes here.

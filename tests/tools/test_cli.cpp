@@ -12,6 +12,9 @@ using swage::test::scratch;
 
 namespace {
 
+/// A configuration whose policy exists.
+const std::string policy = "[policy]\npath = \"configs/quickstart\"\n";
+
 auto run(std::initializer_list<std::string> arguments) {
   return swage::test::swage(arguments);
 }
@@ -115,7 +118,7 @@ TEST_CASE("an operator that does not exist is located", "[tools][cli]") {
 
 TEST_CASE("an existing run is not overwritten", "[tools][cli]") {
   scratch folder;
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
+  auto file = folder.file("x.toml", policy);
   std::filesystem::create_directories(folder.path("run"));
   folder.file("run/run.db", "something");
   auto told = run({"train", file, "--out", folder.path("run")});
@@ -137,7 +140,7 @@ TEST_CASE("a setting that is not built is refused by name",
 
 TEST_CASE("a fork says what it needs", "[tools][cli]") {
   scratch folder;
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
+  auto file = folder.file("x.toml", policy);
   auto refusal = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"train", file});
     auto told = swage::test::swage(arguments);
@@ -182,7 +185,6 @@ TEST_CASE("verify refuses what is not built", "[tools][cli]") {
 
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
   scratch folder;
-  std::string policy = "[policy]\npath = \"configs/quickstart\"\n";
   auto alone = folder.file("alone.toml", policy);
   auto told = run({"train", alone, "--node", "a"});
   CHECK(told.code == 2);
@@ -216,7 +218,7 @@ TEST_CASE("what is not there to inspect says so", "[tools][cli]") {
 TEST_CASE("an unknown checkpoint is named by both", "[tools][cli]") {
   scratch folder;
   auto task = folder.file("t.py", "import torch\n");
-  auto file = folder.file("x.toml", "[policy]\npath = \"configs/quickstart\"\n");
+  auto file = folder.file("x.toml", policy);
   for (auto arguments :
        {std::vector<std::string>{"write", "--checkpoint",
                                  folder.path("nothing"), "--task", task},

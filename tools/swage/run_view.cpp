@@ -49,19 +49,23 @@ double mean_of_hop(const run_view& run, uint32_t stage, std::string_view hop) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-double mean_of_drift(const run_view& run, uint32_t stage,
-                     double drift_report::*field) {
+std::vector<drift_report> drift_in(const run_view& run, uint32_t stage) {
   std::set<uint64_t> steps;
   for (auto& row : run.batches)
     if (row.stage == stage)
       steps.insert(row.step);
-  double sum = 0, count = 0;
-  for (auto& row : run.drift)
-    if (steps.contains(row.step)) {
-      sum += row.*field;
-      ++count;
-    }
-  return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+  auto out = run.drift;
+  std::erase_if(out, [&](auto& row) { return !steps.contains(row.step); });
+  return out;
+}
+
+double mean_of(const std::vector<drift_report>& rows,
+               double drift_report::*field) {
+  double sum = 0;
+  for (auto& row : rows)
+    sum += row.*field;
+  return rows.empty() ? std::numeric_limits<double>::quiet_NaN()
+                      : sum / static_cast<double>(rows.size());
 }
 
 } // namespace
@@ -122,8 +126,9 @@ std::vector<edge_figures> measured_edges(const run_view& run) {
        batches = rate(stage.committed);
   auto in_flight = mean_of_hop(run, stage.index, "in flight");
   auto total = mean_of_hop(run, stage.index, "total");
-  auto drift = mean_of_drift(run, stage.index, &drift_report::mean_abs_p50);
-  auto floor = mean_of_drift(run, stage.index, &drift_report::floor);
+  auto reports = drift_in(run, stage.index);
+  auto drift = mean_of(reports, &drift_report::mean_abs_p50);
+  auto floor = mean_of(reports, &drift_report::floor);
   return {{"buffer", "rollout", "grant", items, {}, {}},
           {"rollout", "pool", "candidate", samples, {}, {}},
           {"pool", "rollout", "verdict", samples, {}, {}},

@@ -47,7 +47,7 @@ result<checkpoint_info> find_checkpoint(const fs::path& at) {
   if (!fs::is_directory(whole / "checkpoints", failed)) {
     if (auto ok = check_model(whole); !ok)
       return tl::unexpected{ok.error()};
-    if (!fs::exists(whole / "manifest.json", failed))
+    if (!checkpoint_store::is_checkpoint(whole))
       return checkpoint_info{.directory = whole};
     return checkpoint_store::open(whole);
   }
