@@ -126,6 +126,21 @@ void check_evaluation(const run_facts& run, uint32_t stage, uint64_t items,
                              stage, scored, items));
 }
 
+/// The newest ones are kept, and of those before the last of each stage.
+void check_kept(const run_facts& run, size_t keep_last, faults& to) {
+  auto stage_of = [&](const run_facts::checkpoint& one) {
+    auto step = one.step;
+    return step > 0 && step <= run.batches.size() ? run.batches[step - 1].stage
+                                                  : uint32_t(-1);
+  };
+  auto& all = run.checkpoints;
+  for (size_t i = 0; i + keep_last < all.size(); ++i)
+    if (stage_of(all[i]) == stage_of(all[i + 1]))
+      to.push_back(fmt::format("checkpoint {} is kept, though {} newer ones "
+                               "are and it is not the last of its stage",
+                               all[i].name, all.size() - i - 1));
+}
+
 void check_end(const run_facts& run, const expected_end& end, faults& to) {
   if (run.batches.size() != end.batches || !run.batches.back().committed)
     to.push_back(fmt::format("expected {} batches, all committed; found {}",
@@ -135,9 +150,7 @@ void check_end(const run_facts& run, const expected_end& end, faults& to) {
     to.push_back(fmt::format(
       "expected a checkpoint of step {}, found {}", run.batches.size(),
       run.checkpoints.empty() ? "none" : run.checkpoints.back().name));
-  if (run.checkpoints.size() > end.keep_last)
-    to.push_back(fmt::format("{} checkpoints are kept, not {}",
-                             run.checkpoints.size(), end.keep_last));
+  check_kept(run, end.keep_last, to);
 }
 
 } // namespace

@@ -192,6 +192,12 @@ TEST_CASE("a run that is over has nothing left to do", "[bench][audit]") {
   run = whole_run();
   run.checkpoints.pop_back();
   CHECK(mentions(find_unfinished(run, whole_end), "found v000002"));
+  auto thrifty = whole_end;
+  thrifty.keep_last = 1;
+  CHECK(mentions(find_unfinished(whole_run(), thrifty), "v000002 is kept"));
+  run = whole_run();
+  run.checkpoints[0] = {"v000001", 1, run.batches[0].hash, ""};
+  CHECK(find_unfinished(run, thrifty).empty());
   CHECK(mentions(find_unfinished(run_facts{}, whole_end), "no batch"));
 }
 
