@@ -151,6 +151,7 @@ private:
   bool may_draw() const;
   std::optional<uint64_t> pick(double now);
   std::optional<uint64_t> draw();
+  bool is_timed(const live_item& one, const stage_plan& row) const;
   grant make_grant(live_item& one, const owner& to, double now);
   void give_up(live_item& one);
   uint64_t outstanding() const;

@@ -8,7 +8,7 @@ namespace swage {
 
 namespace {
 
-constexpr uint64_t repair_stream = 201;
+constexpr uint64_t repair_stream = 201, timed_stream = 202;
 
 } // namespace
 
@@ -156,6 +156,17 @@ uint64_t buffer_core::retry_steps() const {
   return steps;
 }
 
+/// Whether the verifier times what is correct. What is only to be imitated need
+/// not be fast; of training, whole groups are timed, since speed is compared
+/// within a group; evaluations are timed always.
+bool buffer_core::is_timed(const live_item& one, const stage_plan& row) const {
+  if (row.rule == weights_rule::none)
+    return false;
+  return !row.is_rl()
+         || uniform(mix({how_.run.seed, timed_stream, one.row.what.id}))
+              < how_.reward.timed_share;
+}
+
 grant buffer_core::make_grant(live_item& one, const owner& to, double now) {
   ++one.row.what.attempts;
   book_.save(one);
@@ -167,8 +178,7 @@ grant buffer_core::make_grant(live_item& one, const owner& to, double now) {
   out.stage = row.kind;
   out.how = row.how;
   out.rule = row.rule;
-  // What is only to be imitated need not be fast.
-  if (row.rule == weights_rule::none)
+  if (!is_timed(one, row))
     out.what.eval.measure = false;
   if (row.rule == weights_rule::exactly)
     out.version = book_.stages()[index].version;

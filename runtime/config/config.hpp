@@ -128,6 +128,7 @@ struct learner_config {
 struct reward_config {
   double speed_weight = 0.5;
   double max_speed_bonus = 2;
+  double timed_share = 1;           ///< Of the groups of training.
   double first_turn_weight = 0.75;  ///< alpha of PrimeEcho
   double early_bonus_first = 0.15;  ///< beta_1
   double early_bonus_second = 0.08; ///< beta_2

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+
 using namespace swage;
 using namespace swage::test;
 
@@ -129,6 +131,39 @@ TEST_CASE("a second stage of a kind begins anew", "[buffer][stage]") {
   b.attach();
   CHECK(b.next(2).what.begins_stage);
   CHECK_FALSE(b.next(3).what.begins_stage);
+}
+
+TEST_CASE("a share of the groups is timed, every evaluation is",
+          "[buffer][stage]") {
+  auto timed = [](std::vector<std::string> stages, double share) {
+    auto how = small_config(std::move(stages));
+    how.reward.timed_share = share;
+    bench f{how};
+    std::vector<bool> out;
+    for (auto& one : f.take(4))
+      out.push_back(one.what.eval.measure);
+    return out;
+  };
+  using flags = std::vector<bool>;
+  CHECK(timed({"rl-single"}, 1) == flags{true, true});
+  CHECK(timed({"rl-single"}, 0) == flags{false, false});
+  CHECK(timed({"rl-single"}, 0.5) == timed({"rl-single"}, 0.5));
+  CHECK(timed({"eval"}, 0) == flags{true, true});
+  CHECK(timed({"teach"}, 1) == flags(2, false));
+
+  auto how = small_config();
+  how.reward.timed_share = 0.25;
+  how.buffer.groups_per_batch = 200;
+  bench f{how};
+  auto grants = f.take(400);
+  auto count = std::ranges::count_if(
+    grants, [](auto& one) { return one.what.eval.measure; });
+  CHECK(grants.size() == 200);
+  CHECK(count > 25);
+  CHECK(count < 75);
+  auto first = grants[0].what.eval.measure;
+  f.restart();
+  CHECK(f.take(2).at(0).what.eval.measure == first);
 }
 
 TEST_CASE("an evaluation is of exactly one version", "[buffer][stage]") {
