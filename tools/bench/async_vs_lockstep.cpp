@@ -1,6 +1,9 @@
+#include "runtime/config/config_text.hpp"
 #include "runtime/config/load_config.hpp"
 #include "runtime/config/paths.hpp"
+#include "tools/bench/build_hash.hpp"
 #include "tools/bench/fixture.hpp"
+#include "tools/bench/kept_figures.hpp"
 #include "tools/bench/measured_run.hpp"
 #include "tools/bench/taught_policy.hpp"
 
@@ -20,6 +23,7 @@ namespace {
 
 using namespace swage;
 using namespace swage::bench;
+namespace fs = std::filesystem;
 
 constexpr double least_ratio = 1.1;
 constexpr double least_ratio_with_waiting = 2;
@@ -30,15 +34,17 @@ struct extent {
   uint32_t measured, waiting_measured; ///< Steps.
   std::vector<std::string> teaching; ///< Knobs.
   std::vector<std::string> training;
+  bool keep = false; ///< What is measured, for another start of the program.
 };
 
 extent whole() {
   return {.pairs = 5,
           .waiting_pairs = 3,
-          .measured = 9,
-          .waiting_measured = 6,
+          .measured = 6,
+          .waiting_measured = 4,
           .teaching = {"tasks.taught=300", "learner.sft_steps=400"},
-          .training = {}};
+          .training = {},
+          .keep = true};
 }
 
 extent reduced() {
@@ -62,7 +68,7 @@ config quickstart(const std::vector<std::string>& knobs) {
 }
 
 /// What both runs have in common, and where it is not the quickstart's.
-config settings_of_runs(const extent& how, const std::filesystem::path& policy) {
+config settings_of_runs(const extent& how, const fs::path& policy) {
   auto out = quickstart(how.training);
   out.policy.path = policy;
   // Groups without spread are trained at advantage 0: that is the same work,
@@ -92,22 +98,39 @@ void say(const char* name, const run_figures& run) {
   std::fprintf(stderr, "\n");
 }
 
+/// Where the figures of these runs are kept; empty: nowhere.
+fs::path place_of(const extent& how, const run_plan& plan) {
+  if (!how.keep)
+    return {};
+  auto build = hash_of_build(program_folder() / "bench-async-vs-lockstep");
+  return fs::absolute("runs/async-vs-lockstep")
+         / fmt::format("{:016x}", config_hash(plan.settings) ^ build);
+}
+
 /// Lock-step and asynchronous by turns, so that a noisy machine meets both.
 /// Each pair has a seed of its own, which draws its items, tokens and waits.
 std::vector<run_pair> run_pairs(run_plan plan, uint32_t count,
-                                const std::filesystem::path& folder) {
+                                const fs::path& folder, const fs::path& place) {
   std::vector<run_pair> out;
+  auto waits = plan.wait_median_s > 0;
+  auto run = [&](const char* name, bool lockstep) {
+    plan.lockstep = lockstep;
+    auto file = place.empty() ? fs::path{}
+                              : place
+                                  / fmt::format("{}-{}{}.json", out.size() + 1,
+                                                name, waits ? "-waiting" : "");
+    auto made = kept_or_measured(file,
+                                 [&] { return measured_run(plan, folder); });
+    say(name, made);
+    return made;
+  };
   for (uint32_t i = 0; i < count; ++i) {
     std::fprintf(stderr, "pair %u of %u%s\n", i + 1, count,
-                 plan.wait_median_s > 0 ? ", with waiting" : "");
-    run_pair next;
+                 waits ? ", with waiting" : "");
     plan.settings.run.seed = i + 1;
-    plan.lockstep = true;
-    next.lockstep = measured_run(plan, folder);
-    say("lock-step", next.lockstep);
-    plan.lockstep = false;
-    next.asynchronous = measured_run(plan, folder);
-    say("asynchronous", next.asynchronous);
+    run_pair next;
+    next.lockstep = run("lock-step", true);
+    next.asynchronous = run("asynchronous", false);
     out.push_back(next);
   }
   return out;
@@ -130,6 +153,15 @@ nlohmann::json busy_json(const std::vector<run_pair>& pairs,
     out[to_string(static_cast<work>(i))] = median(shares);
   }
   return out;
+}
+
+/// CPU time per trained sample.
+double cpu_ms(const std::vector<run_pair>& pairs, run_figures run_pair::*side) {
+  std::vector<double> each;
+  for (auto& one : pairs)
+    each.push_back(1e3 * (one.*side).own_s
+                   / static_cast<double>((one.*side).samples));
+  return median(each);
 }
 
 void report(const std::vector<run_pair>& plain,
@@ -156,6 +188,8 @@ void report(const std::vector<run_pair>& plain,
     = {with_waiting.bounds.low, with_waiting.bounds.high};
   out["idle_share"] = idle;
   out["decode_phase_s"] = median_decode_phase_s(plain);
+  out["cpu_ms_lockstep"] = cpu_ms(plain, &run_pair::lockstep);
+  out["cpu_ms_async"] = cpu_ms(plain, &run_pair::asynchronous);
   out["busy_lockstep"] = busy_json(plain, &run_pair::lockstep);
   out["busy_async"] = busy_json(plain, &run_pair::asynchronous);
   std::puts(out.dump().c_str());
@@ -170,9 +204,10 @@ int main(int argc, char** argv) {
   auto policy = taught_policy(quickstart(how.teaching), folder.path);
   run_plan plan{.settings = settings_of_runs(how, policy),
                 .measured = how.measured};
-  auto plain = run_pairs(plan, how.pairs, folder.path);
+  auto place = place_of(how, plan);
+  auto plain = run_pairs(plan, how.pairs, folder.path, place);
   plan.wait_median_s = median_decode_phase_s(plain);
   plan.measured = how.waiting_measured;
-  auto waiting = run_pairs(plan, how.waiting_pairs, folder.path);
+  auto waiting = run_pairs(plan, how.waiting_pairs, folder.path, place);
   report(plain, waiting);
 }

@@ -1,8 +1,8 @@
 #include "runtime/config/config_text.hpp"
 #include "runtime/config/load_config.hpp"
 #include "runtime/config/paths.hpp"
-#include "runtime/store/durable_file.hpp"
 #include "runtime/task/task_sets.hpp"
+#include "tools/bench/build_hash.hpp"
 #include "tools/bench/fixture.hpp"
 #include "tools/bench/seed_tables.hpp"
 #include "tools/bench/train_process.hpp"
@@ -85,25 +85,10 @@ void write_clock(const seed_folder& where, double seconds) {
   fs::rename(beside, where.clock());
 }
 
-/// A hash of the programs and of what they read at run time: results of
-/// another build are not these.
-uint64_t hash_of_build() {
-  auto bin = program_folder();
-  std::vector<fs::path> files = {bin / "swage", bin / "swage-worker",
-                                 bin.parent_path() / "lib/libswage_sandbox.so"};
-  for (auto& entry : fs::directory_iterator{verify_folder()})
-    if (auto kind = entry.path().extension(); kind == ".py" || kind == ".hpp")
-      files.push_back(entry.path());
-  std::sort(files.begin() + 3, files.end());
-  uint64_t sum = 0;
-  for (auto& file : files)
-    sum = sum * 1099511628211ull + value_or_exit(file_checksum(file));
-  return sum;
-}
-
 fs::path key_folder(const options& given, config settings) {
   settings.run.seed = 0;
-  auto key = config_hash(settings) * 1099511628211ull + hash_of_build();
+  auto key = config_hash(settings) * 1099511628211ull
+             + hash_of_build(program_folder() / "swage");
   return fs::absolute(given.out) / fmt::format("{:016x}", key);
 }
 

@@ -1,8 +1,8 @@
 # Benchmarks that drive the program `swage` as a process.
 if(SWAGE_WITH_TORCH)
   swage_add_program(bench-quickstart-seeds
-    SOURCES quickstart_seeds.cpp fixture.cpp train_process.cpp
-            seed_statistics.cpp seed_outcome.cpp seed_summary.cpp
+    SOURCES quickstart_seeds.cpp build_hash.cpp fixture.cpp
+            train_process.cpp seed_statistics.cpp seed_outcome.cpp seed_summary.cpp
             seed_tables.cpp
     LINK swage::core CLI11::CLI11 nlohmann_json::nlohmann_json)
   swage_add_program(bench-resume-after-kill

@@ -1,3 +1,5 @@
+#include "tools/bench/fixture.hpp"
+#include "tools/bench/kept_figures.hpp"
 #include "tools/bench/run_figures.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -6,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <vector>
 
 using namespace swage;
@@ -106,4 +109,23 @@ TEST_CASE("a wait depends on seed and candidate alone", "[tools][bench]") {
   CHECK(drawn_wait_s(1, 5, 2) != drawn_wait_s(1, 6, 2));
   CHECK(drawn_wait_s(2, 5, 2) != drawn_wait_s(1, 5, 2));
   CHECK_THAT(drawn_wait_s(1, 5, 4), WithinRel(2 * drawn_wait_s(1, 5, 2), 1e-12));
+}
+
+TEST_CASE("figures are measured once and kept", "[tools][bench]") {
+  scratch at;
+  auto file = at.path / "deep" / "1-lock-step.json";
+  auto made = run_of(7, 3.5, 0.25);
+  made.busy_s[1] = 1.5;
+  int times = 0;
+  auto measure = [&] {
+    ++times;
+    return made;
+  };
+  CHECK(kept_or_measured({}, measure).samples == 7);
+  CHECK(kept_or_measured(file, measure).samples == 7);
+  auto kept = kept_or_measured(file, measure);
+  CHECK(times == 2);
+  CHECK(kept.samples == 7);
+  CHECK(kept.own_s == 3.5);
+  CHECK(kept.busy_s == made.busy_s);
 }
