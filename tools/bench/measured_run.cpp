@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -124,15 +125,17 @@ private:
 
 /// The configuration of one run. One step more than is measured: the last
 /// measured one has as much going on beside it as those before. The learning
-/// rate rises from step to step as it would at the beginning of a whole run.
+/// rate is that of a whole run's first steps, so that policies drift as there.
 config settings_of(const run_plan& plan, const fs::path& scratch) {
   auto out = plan.settings;
   out.run.stages = {"rl-single"};
   out.verifier.cache = scratch / "cache";
   out.learner.steps = warm_up_of(plan) + plan.measured + 1;
   auto rise = plan.settings.learner.warmup * plan.settings.learner.steps;
-  out.learner.lr *= out.learner.steps / rise;
-  out.learner.warmup = 1;
+  auto risen = std::min(1.0, out.learner.steps / rise);
+  out.learner.lr *= risen;
+  out.learner.warmup = risen * rise / out.learner.steps;
+  out.learner.lr_final = 1;
   if (plan.lockstep)
     out.buffer.max_staleness = 0;
   return out;
