@@ -60,6 +60,14 @@ uint64_t training_oracle::skip_void(uint64_t step) const {
   return step;
 }
 
+/// Whether batch `step` consisted of these samples and was given up since.
+bool training_oracle::was_voided(uint64_t step,
+                                 const std::vector<trained_key>& samples) const {
+  auto found = book_.batches().find(step);
+  return found != book_.batches().end() && found->second.voided
+         && samples == members_of(found->second);
+}
+
 std::vector<trained_key>
 training_oracle::members_of(const batch_row& row) const {
   std::vector<trained_key> out;
@@ -72,6 +80,10 @@ training_oracle::members_of(const batch_row& row) const {
 
 bool training_oracle::on_step(student& who, std::vector<trained_key> samples,
                               uint64_t weights) {
+  std::sort(samples.begin(), samples.end());
+  who.strayed |= was_voided(who.at + 1, samples);
+  if (who.strayed)
+    return true;
   const auto step = skip_void(who.at + 1);
   auto found = book_.batches().find(step);
   if (found == book_.batches().end()) {
@@ -79,7 +91,6 @@ bool training_oracle::on_step(student& who, std::vector<trained_key> samples,
     return true;
   }
   auto& row = found->second;
-  std::sort(samples.begin(), samples.end());
   require(samples == members_of(row),
           fmt::format("a learner at step {} trains other samples than batch {} "
                       "consists of",
@@ -105,6 +116,8 @@ bool training_oracle::on_step(student& who, std::vector<trained_key> samples,
 /// `who` calls its weights version `step`.
 void training_oracle::on_weights(student& who, uint64_t step,
                                  uint64_t weights) {
+  if (who.strayed)
+    return;
   require(step == who.at || skip_void(who.at + 1) == step + 1,
           fmt::format("weights after batch {} are called version {}", who.at,
                       step));

@@ -43,6 +43,9 @@ private:
   /// What one trainer has done.
   struct student {
     uint64_t at = 0; ///< The newest batch in its weights.
+    /// It trained, stopped for a while, a batch that was given up meanwhile:
+    /// nothing of it may be seen by others, as generators would tell.
+    bool strayed = false;
     trainer_fate fate;
   };
 
@@ -50,6 +53,7 @@ private:
                uint64_t weights);
   void on_weights(student& who, uint64_t step, uint64_t weights);
   uint64_t skip_void(uint64_t step) const;
+  bool was_voided(uint64_t step, const std::vector<trained_key>& samples) const;
   std::vector<trained_key> members_of(const batch_row& row) const;
   void require(bool holds, const std::string& what) const;
 

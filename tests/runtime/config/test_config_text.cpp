@@ -88,15 +88,18 @@ TEST_CASE("the hash follows every single knob", "[runtime][config]") {
 TEST_CASE("differences name the knob and both values", "[runtime][config]") {
   config left, right;
   right.run.seed = 5;
+  right.rollout.temperature = 2; // Of recorded log-probabilities.
   right.learner.steps = 3;
   right.cluster.nodes = {{"a", "h:1", {}}};
   auto found = config_differences(left, right);
-  REQUIRE(found.size() == 3);
+  REQUIRE(found.size() == 4);
   CHECK(found[0].path == "run.seed");
   CHECK(found[0].left == "1");
   CHECK(found[0].right == "5");
   CHECK(found[0].fixed);
-  CHECK(found[1].path == "learner.steps");
-  CHECK_FALSE(found[1].fixed);
-  CHECK(found[2].path == "cluster.node");
+  CHECK(found[1].path == "rollout.temperature");
+  CHECK(found[1].fixed);
+  CHECK(found[2].path == "learner.steps");
+  CHECK_FALSE(found[2].fixed);
+  CHECK(found[3].path == "cluster.node");
 }
