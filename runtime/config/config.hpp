@@ -33,6 +33,7 @@ struct tasks_config {
   uint32_t held_out = 64;
   std::vector<double> level_weights = {0.5, 0.4, 0.1};
   std::vector<std::string> operators = {"all"}; ///< Of levels 1 and 2.
+  uint32_t max_operators = 5;      ///< That a task of level 2 composes.
   uint64_t seed = 7;               ///< Of the generated sets; not the run's.
   std::string prompt = "compact";  ///< Or "full".
   uint32_t solutions_per_task = 4; ///< Synthesised, for teaching.

@@ -77,6 +77,8 @@ result<void> check(const tasks_config& tasks) {
 
 /// Blocks of level 3 have operators of their own.
 bool allowed(const program& what, const tasks_config& tasks) {
+  if (what.level == 2 && what.nodes.size() > tasks.max_operators)
+    return false;
   auto& names = tasks.operators;
   auto named = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -98,8 +100,8 @@ result<void> fill_set(filling& set, const tasks_config& tasks,
     if (budget-- == 0)
       return fail(ec::invalid_config,
                   fmt::format("[tasks] {} = {}: only {} different tasks can be "
-                              "generated for these level_weights and "
-                              "operators; lower it",
+                              "generated for these level_weights, operators "
+                              "and max_operators; lower it",
                               set.name, total, set.tasks.size()));
     auto level = static_cast<size_t>(
       random.between(0, static_cast<int64_t>(levels.size()) - 1));

@@ -156,6 +156,28 @@ TEST_CASE("a target that does not exist is refused", "[task][generate]") {
   CHECK(sets.error().message.find("abacus") != std::string::npos);
 }
 
+TEST_CASE("level two composes at most so many operators", "[task][generate]") {
+  tasks_config tasks;
+  tasks.train = 300;
+  tasks.validation = tasks.held_out = 8;
+  tasks.level_weights = {0, 1};
+  auto most = [&](uint32_t allowed) {
+    tasks.max_operators = allowed;
+    auto sets = generate_sets(tasks, {});
+    REQUIRE(sets);
+    size_t seen = 0;
+    for (auto& each : sets->train) {
+      auto what = parse_program(each.program);
+      REQUIRE(what);
+      seen = std::max(seen, what->nodes.size());
+    }
+    return seen;
+  };
+  CHECK(most(2) == 2);
+  CHECK(most(3) == 3);
+  CHECK(most(5) > 3);
+}
+
 TEST_CASE("only the named operators make levels one and two",
           "[task][generate]") {
   tasks_config tasks;
