@@ -66,7 +66,7 @@ result<void> start_judges(node_materials& out) {
 result<void> load_suite_tasks(const config& settings, task_sets& sets) {
   if (settings.tasks.suite == "generated")
     return {};
-  auto judge = start_engine(settings.verifier);
+  auto judge = start_engine(settings.verifier, needs_programs(settings.tasks));
   if (!judge)
     return tl::unexpected(judge.error());
   load_listener told;

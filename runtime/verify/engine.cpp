@@ -1,5 +1,6 @@
 #include "runtime/verify/engine.hpp"
 
+#include "runtime/task/program.hpp"
 #include "runtime/verify/build.hpp"
 #include "runtime/verify/engine_canary.hpp"
 #include "runtime/verify/engine_seeds.hpp"
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -67,6 +69,29 @@ result<fs::path> sandbox_library(const fs::path& worker) {
                           "lib beside its folder. Build the target "
                           "swage_sandbox.",
                           worker.string()));
+}
+
+bool same_tensors(const std::vector<tensor_spec>& a,
+                  const std::vector<tensor_spec>& b) {
+  return std::ranges::equal(a, b, [](auto& x, auto& y) {
+    return x.type == y.type && x.shape == y.shape && x.strides == y.strides;
+  });
+}
+
+/// Takes a program that was read from a module if its kernels have the same
+/// arguments.
+void set_program(const std::string& text, task& into) {
+  auto read = parse_program(text);
+  auto args = read ? signature_of(*read) : tl::unexpected{read.error()};
+  if (!args || !same_tensors(args->inputs, into.args.inputs)
+      || !same_tensors(args->state, into.args.state)
+      || !same_tensors(args->outputs, into.args.outputs))
+    return;
+  into.program = text;
+  into.canonical = canonical(*read);
+  for (auto& node : read->nodes)
+    if (std::ranges::find(into.tags, node.row->name) == into.tags.end())
+      into.tags.emplace_back(node.row->name);
 }
 
 class local_engine : public engine {
@@ -156,6 +181,12 @@ result<task> local_engine::load(const task& what) {
     return tl::unexpected{loaded.error()};
   auto out = what;
   out.args = (*loaded)->args;
+  if (!options_.read_programs || !out.program.empty())
+    return out;
+  auto text = judge_->read_program(**loaded);
+  if (!text)
+    return tl::unexpected{text.error()};
+  set_program(*text, out);
   return out;
 }
 

@@ -28,6 +28,7 @@ struct engine_options {
   uint64_t secret = 0;              ///< Seeds of inputs derive from it; 0: from the OS.
   int measure_cpu = -1;             ///< Core to measure on; -1: the last of our set.
   bool cache_verdicts = true;
+  bool read_programs = false;       ///< `load` says what a module computes.
   std::string prompt;               ///< Hash of the prompts; part of a verdict's key.
   std::string compiler = "g++";
 };
@@ -44,7 +45,9 @@ public:
   virtual ~engine() = default;
 
   /// Loads a task in the judge and returns it with `args` filled in, or
-  /// `task_invalid` with the reason.
+  /// `task_invalid` with the reason. With `read_programs`, a module whose
+  /// operators the table has gets its `program`, so that a policy which was
+  /// taught generated tasks is asked for it in the words that it knows.
   virtual result<task> load(const task& what) = 0;
 
   /// The verdict on one candidate. Never throws for anything that the

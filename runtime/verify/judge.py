@@ -12,6 +12,8 @@ Requests and their replies ({"ok": true, ...} or {"ok": false, "kind": KIND,
            "keep" them for `outputs`, with what was kept before if "more"
   outputs  key, cases, outputs        (fd)  fills what the reference gives
   forget   key
+  program  key, operators  -> program: what the reference computes, as a program
+           of the operator table's rows; "" where they do not say it
 
 `cases` is a list of {seed, kind, base, change?, state?}: seeds as decimal
 strings; `inputs`, `state` and `outputs` are offsets of each tensor from a
@@ -74,6 +76,7 @@ class Judge:
         # shortly after, and drawing costs more than computing does.
         self.kept = {}
         self.files = Mappings()
+        self.rows = None
 
     def load(self, message, fds):
         key = message["key"]
@@ -166,6 +169,15 @@ class Judge:
         self.tasks.pop(message["key"], None)
         return {}
 
+    def program(self, message, fds):
+        # Here, since tracing imports for seconds what nothing else needs.
+        from judge_program import Row, read_program
+
+        reference = self.find(message)
+        if self.rows is None:
+            self.rows = [Row(row) for row in message["operators"]]
+        return {"program": read_program(reference, self.rows)}
+
     def find(self, message):
         key = message["key"]
         if key not in self.tasks:
@@ -179,6 +191,7 @@ class Judge:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "forget": self.forget,
+            "program": self.program,
             "about": lambda message, fds: {"torch": torch.__version__},
         }
         if message.get("op") not in handlers:

@@ -1,5 +1,6 @@
 #include "runtime/verify/judge_client.hpp"
 
+#include "runtime/task/operators.hpp"
 #include "runtime/verify/content.hpp"
 #include "runtime/verify/python_process.hpp"
 
@@ -89,6 +90,27 @@ json offsets(const std::vector<tensor_slot>& slots) {
   for (const auto& slot : slots)
     out.push_back(slot.offset);
   return out;
+}
+
+/// The operator table as far as a reference can be told by it.
+json operator_list() {
+  constexpr std::array shapes = {"none",    "one",    "last",
+                                 "channel", "matrix", "feature"};
+  auto list = json::array();
+  for (const auto& row : operators()) {
+    auto owned = json::array();
+    for (auto kind : row.parameters)
+      if (kind != parameter_kind::none)
+        owned.push_back(shapes[static_cast<size_t>(kind)]);
+    list.push_back({{"name", row.name},
+                    {"python", row.python},
+                    {"parameters", std::move(owned)},
+                    {"counts_features", row.kind == family::linear},
+                    {"on_last_axis",
+                     row.kind == family::normalise
+                       && row.parameters[0] == parameter_kind::last}});
+  }
+  return list;
 }
 
 json request(const char* op, const judged_task& what,
@@ -234,6 +256,18 @@ result<task_ptr> judge_client::load(const task& what,
   auto loaded = std::make_shared<const judged_task>(std::move(*parsed));
   impl_->known.emplace(key, loaded);
   return loaded;
+}
+
+result<std::string> judge_client::read_program(const judged_task& what) {
+  auto reply = impl_->ask({{"op", "program"},
+                           {"key", what.key},
+                           {"operators", operator_list()}},
+                          {}, load_timeout_s, {});
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  if (auto status = impl::check(*reply); !status)
+    return tl::unexpected{status.error()};
+  return reply->value("program", std::string{});
 }
 
 result<void> judge_client::draw(const judged_task& what,

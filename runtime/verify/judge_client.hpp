@@ -89,6 +89,10 @@ public:
   result<std::shared_ptr<const judged_task>>
   load(const task& what, const std::stop_token& stop = {});
 
+  /// What the reference computes as a serialised `program`; empty where the
+  /// operator table does not say it. The first call takes seconds.
+  result<std::string> read_program(const judged_task& what);
+
   /// Draws inputs and, if asked, state of each case into the file.
   result<void> draw(const judged_task& what, std::span<const judge_case> cases,
                     const judge_file& into, const draw_options& how = {});

@@ -5,7 +5,8 @@
 
 namespace swage {
 
-result<std::unique_ptr<engine>> start_engine(const verifier_config& settings) {
+result<std::unique_ptr<engine>> start_engine(const verifier_config& settings,
+                                             bool read_programs) {
   auto worker = worker_program();
   if (!worker)
     return tl::unexpected{worker.error()};
@@ -17,7 +18,12 @@ result<std::unique_ptr<engine>> start_engine(const verifier_config& settings) {
                         .cache = cache_folder(settings.cache),
                         .library = verify_folder(),
                         .cache_verdicts = settings.cache_verdicts,
+                        .read_programs = read_programs,
                         .prompt = prompt_hash()});
+}
+
+bool needs_programs(const tasks_config& tasks) {
+  return tasks.prompt == "compact";
 }
 
 reward_options make_reward_options(const reward_config& settings) {

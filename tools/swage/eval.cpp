@@ -17,6 +17,7 @@
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -76,6 +77,15 @@ result<std::vector<task>> load_all(engine& judge,
          fmt::format("task {} is left out: {}", one.id, why.message));
      },
      [&](size_t done, size_t total) { shown.update(done, total); }});
+}
+
+void warn_of_unknown(const std::vector<task>& tasks) {
+  auto count = std::ranges::count_if(
+    tasks, [](auto& one) { return one.program.empty(); });
+  if (count > 0)
+    log_warning(fmt::format("{} of {} tasks have operators that compact "
+                            "prompts have no name for",
+                            count, tasks.size()));
 }
 
 /// The responses of a model that another program serves.
@@ -172,12 +182,15 @@ int eval(const eval_arguments& given) {
   if (!tasks)
     return report(tasks.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier);
+  auto judge = start_engine(settings->verifier,
+                            needs_programs(settings->tasks));
   if (!judge)
     return report(judge.error());
   auto loaded = load_all(**judge, *tasks);
   if (!loaded)
     return report(loaded.error());
+  if (needs_programs(settings->tasks))
+    warn_of_unknown(*loaded);
   auto responses = given.checkpoint.empty()
                      ? draw(server_of(given), *loaded, *settings)
                      : draw(checkpoint->directory, *loaded, *settings);

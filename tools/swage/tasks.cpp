@@ -64,7 +64,8 @@ int print_list(const std::vector<task>& all, bool json) {
 result<task> with_arguments(const task& what, const config& settings) {
   if (!what.args.outputs.empty())
     return what;
-  auto judge = start_engine(settings.verifier);
+  auto judge = start_engine(settings.verifier,
+                            needs_programs(settings.tasks));
   if (!judge)
     return tl::unexpected{judge.error()};
   return (*judge)->load(what);

@@ -1,3 +1,4 @@
+#include "runtime/observe/log.hpp"
 #include "runtime/verify/extract.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
@@ -119,12 +120,16 @@ int write(const write_arguments& given) {
   if (!what)
     return report(what.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier);
+  auto judge = start_engine(settings->verifier,
+                            needs_programs(settings->tasks));
   if (!judge)
     return report(judge.error());
   auto loaded = (*judge)->load(*what);
   if (!loaded)
     return report(loaded.error());
+  if (needs_programs(settings->tasks) && loaded->program.empty())
+    log_warning("the policy was taught tasks of operators that it knows by "
+                "name, and this module has others: expect little of it");
   auto policy = sampler::open(checkpoint->directory, *settings);
   if (!policy)
     return report(policy.error());

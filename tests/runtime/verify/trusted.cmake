@@ -14,13 +14,16 @@ swage_add_test(verify_python_process
   SOURCES test_python_process.cpp ../../system/process.cpp
   LINK swage::verify nlohmann_json::nlohmann_json TIMEOUT 300)
 swage_add_test(verify_judge SOURCES test_judge.cpp LINK swage::verify)
+swage_add_test(verify_judge_program
+  SOURCES test_judge_program.cpp
+  LINK swage::verify swage::task TIMEOUT 300)
 swage_add_test(verify_engine SOURCES test_engine.cpp LINK swage::verify)
 swage_add_test(verify_corpus SOURCES test_corpus.cpp
                LINK swage::verify TIMEOUT 300)
 swage_add_test(verify_kernelbench SOURCES test_kernelbench.cpp
                LINK swage::verify swage::task nlohmann_json::nlohmann_json
                TIMEOUT 600)
-foreach(name IN ITEMS engine corpus kernelbench)
+foreach(name IN ITEMS engine corpus kernelbench judge_program)
   add_dependencies(test_verify_${name} swage-worker)
 endforeach()
 
