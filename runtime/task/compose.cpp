@@ -53,8 +53,11 @@ composer::facts composer::after(const operator_row& row, const facts& before,
   now.calm = (before.calm || row.degree == 0) && now.degree <= 1
              && !accumulates(row);
   bool alone = !other && row.parameters[0] == parameter_kind::none;
+  // Of what is zero at zero only the sine changes signs, and what negates,
+  // which no value of one sign is given to.
   bool keeps_sign = alone
-                    && (row.has(rescales) || row.has(idle_on_nonneg)
+                    && (row.has(rescales)
+                        || (row.has(keeps_zero) && !row.has(calm_input))
                         || row.kind == family::layout
                         || row.kind == family::scan
                         || row.kind == family::reduce);

@@ -67,8 +67,8 @@ enum operator_flags : uint32_t {
   rescales = 2048,         ///< Still does visible work on values far below one.
   spreads = 4096,   ///< Still does visible work on values close to each other.
   nonpos = 8192,    ///< Results are at most zero.
-  picks = 16384,    ///< Constant if the operand has few different values.
-  discrete = 32768, ///< Results have few different values.
+  picks = 16384,    ///< Constant if the operand is discrete.
+  discrete = 32768, ///< Few different results, or many at their upper bound.
 };
 
 /// One row of the operator table. Templates replace {v} (operand), {a} (second

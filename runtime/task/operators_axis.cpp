@@ -43,7 +43,7 @@ constexpr operator_row rows[] = {
    "torch.amin({v}, {d}{k})",
    "s",
    {},
-   picks,
+   picks | signed_only,
    1,
    {},
    {{"s", "1e30f", "s=fminf(s,v)", nullptr, "min"}}},

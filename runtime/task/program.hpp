@@ -94,6 +94,11 @@ result<signature> signature_of(const program& what);
 /// a kernel must be written, and no size or constant.
 std::string canonical(const program& what);
 
+/// Whether there is less to compute than is written: the result does not depend
+/// on every input, or an operator gives a constant, or a value that was there
+/// before, as in (x + c) - x or (x - x1) + x1. @pre `infer` succeeded.
+bool is_degenerate(const program& what);
+
 /// One line of text that `parse_program` reads back.
 std::string serialise(const program& what);
 

@@ -210,13 +210,11 @@ program draw_composed(draw& random) {
 } // namespace
 
 program draw_program(draw& random, int level) {
-  if (level == 1)
-    return draw_one(random);
-  if (level >= 3)
-    return draw_block(random);
   for (;;) {
-    auto what = draw_composed(random);
-    if (what.nodes.size() >= 2)
+    auto what = level == 1   ? draw_one(random)
+                : level == 2 ? draw_composed(random)
+                             : draw_block(random);
+    if ((level == 1 || what.nodes.size() >= 2) && !is_degenerate(what))
       return what;
   }
 }

@@ -106,6 +106,7 @@ TEST_CASE("every drawn program is a task with solutions", "[task][generate]") {
     RC_ASSERT(made.has_value());
     RC_ASSERT(made->args.outputs.size() == 1u);
     RC_ASSERT(!made->tags.empty());
+    RC_ASSERT(!is_degenerate(what));
     RC_ASSERT((what.nodes.size() == 1u) == (level == 1));
     auto solutions = synthesise(*made);
     RC_ASSERT(solutions.has_value());

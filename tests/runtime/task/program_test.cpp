@@ -99,6 +99,32 @@ TEST_CASE("canonical expressions leave out sizes and constants",
   CHECK(expression("1 8x4:c;relu 0") != expression("1 8:c;relu 0"));
 }
 
+TEST_CASE("a program that computes less than it says is degenerate",
+          "[task][program]") {
+  for (auto text :
+       {"2 64:c;add_c 0 c0.5;sub 1 a0", "2 8x4:c;bias 0;sub 1 a0",
+        "2 64:c;neg 0;add 1 a0;abs 2", "2 64:c;neg 0;lerp 1 a0 c0.5;sin 2",
+        "2 64:c;neg 0;add_c 1 c0.5;add 2 a0", "2 64:c;sub_c 0 c1;sqdiff 1 a0",
+        "2 64:c;rsub_c 0 c0.4;axpy 1 a0 c1",
+        "2 64:c 64:c;sub 0 a1;add 2 a1;gelu 3", "1 64:c;mul_c 0 c1",
+        "2 64:c 64:c;mul_c 0 c2;axpy 2 a1 c1;sub 3 a1",
+        "2 64:c;add_c 0 c0.5;sin 1;sub_c 1 c0.5", "2 64:c 64:c;relu 0;tanh 2",
+        "2 64:c;relu 0;maximum 1 a0", "2 64:c;add_c 0 c0.5;maximum 1 a0",
+        "2 64:c;sqrt 0;square 1", "2 64:c;square 0;sqrt 1"}) {
+    CAPTURE(text);
+    CHECK(is_degenerate(parsed(text)));
+  }
+  for (auto text :
+       {"1 64:c;relu 0", "1 64:c;mul_c 0 c1.1", "2 64:c;tanh 0;sub 1 a0",
+        "2 64:c;mul_c 0 c0.5;sub 1 a0", "2 64:c;add_c 0 c0.5;mul 1 a0",
+        "2 64:c 64:c;sub 0 a1;add 2 a0", "2 64:c 64:c;add 0 a1;maximum 2 a1",
+        "2 8x4:c;scale 0;sub 1 a0", "1 64:c 64:c;mse 0 a1",
+        "3 50x16:c;linear 0 g16;gelu 1;add 2 a0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(is_degenerate(parsed(text)));
+  }
+}
+
 TEST_CASE("a text that is no program is refused by name", "[task][program]") {
   CHECK(refusal("").find("level") != std::string::npos);
   CHECK(refusal("1 8x4:q;relu 0").find("8x4:q") != std::string::npos);
