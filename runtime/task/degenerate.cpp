@@ -1,6 +1,7 @@
 #include "runtime/task/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -59,25 +60,33 @@ linear_form form_of(int value, const program_node& node, const linear_form& v,
   return {{{value, 1}}, 0};
 }
 
-/// Whether `value` was made of `source` by operators on one value alone.
-bool unary_of(const program& what, int value, int source) {
-  while (value != source && !what.is_input(value)
-         && what.node(value).row->kind == family::unary)
+/// The same for v and -v.
+constexpr std::array<std::string_view, 8> even = {
+  "square", "sqrt", "abs", "rsqrt", "reciprocal", "log", "log1p", "cos"};
+
+bool comes_from_sign(const program& what, int value) {
+  while (!what.is_input(value)) {
+    auto& row = *what.node(value).row;
+    if (row.kind != family::unary && row.kind != family::layout)
+      return false;
+    if (std::string_view{row.name} == "sign")
+      return true;
     value = what.node(value).operand;
-  return value == source;
+  }
+  return false;
 }
 
-/// Whether the node takes back what the node before it did, or one of its
-/// operands always wins.
-bool idle(const program& what, const program_node& node) {
-  std::string_view name = node.row->name;
-  if (name == "maximum" || name == "minimum")
-    return unary_of(what, node.operand, node.other);
+/// Whether the node takes back what the node before it did, or leaves of a sign
+/// a constant.
+bool undoes(const program& what, const program_node& node) {
   if (what.is_input(node.operand))
     return false;
+  std::string_view name = node.row->name;
   std::string_view before = what.node(node.operand).row->name;
   return (name == "square" && before == "sqrt")
-         || (name == "sqrt" && before == "square");
+         || (name == "sqrt" && before == "square")
+         || (std::ranges::count(even, name) > 0
+             && comes_from_sign(what, node.operand));
 }
 
 } // namespace
@@ -97,9 +106,12 @@ bool is_degenerate(const program& what) {
     auto& node = what.node(value);
     auto other = node.other < 0 ? linear_form{} : at(forms, node.other);
     auto form = form_of(value, node, at(forms, node.operand), other);
-    bool distance = node.row->kind == family::loss
-                    || std::string_view{node.row->name} == "sqdiff";
-    if (form.fixed() || idle(what, node)
+    std::string_view name = node.row->name;
+    bool distance = node.row->kind == family::loss || name == "sqdiff";
+    // Of a value and what it was made of, mostly the same one is larger.
+    bool chooses = name == "maximum" || name == "minimum";
+    if (form.fixed() || undoes(what, node)
+        || (chooses && (at(inputs, node.operand) & at(inputs, node.other)))
         || (distance && sum(at(forms, node.operand), 1, other, -1).fixed())
         || std::ranges::any_of(forms, [&](auto& x) { return equal(x, form); }))
       return true;

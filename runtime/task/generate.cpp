@@ -20,6 +20,10 @@ namespace {
 // layout belong to the expression: each changes how the kernel must be written.
 constexpr uint64_t train_share = 72, validation_share = 12;
 
+// Most draws fall into another set, repeat or have another operator; so many in
+// a row, half a second of them, show that there is no other task.
+constexpr int most_failures = 300'000;
+
 /// FNV-1a with splitmix64's finaliser: the same on every machine.
 uint64_t hash(const std::string& text, uint64_t seed) {
   uint64_t h = 0xcbf29ce484222325 ^ seed;
@@ -91,17 +95,15 @@ bool allowed(const program& what, const tasks_config& tasks) {
 result<void> fill_set(filling& set, const tasks_config& tasks,
                       const verifier_config& verifier) {
   draw random{hash(set.name, tasks.seed)};
-  // Most draws fall into another set, repeat or have another operator: far more
-  // than ever needed.
-  auto budget = 1'000'000 + 1000 * static_cast<int64_t>(tasks.train);
+  int failures = 0; // Draws since the last task.
   auto& levels = set.wanted;
   auto total = std::accumulate(levels.begin(), levels.end(), size_t{0});
   while (!set.full()) {
-    if (budget-- == 0)
+    if (failures++ == most_failures)
       return fail(ec::invalid_config,
-                  fmt::format("[tasks] {} = {}: only {} different tasks can be "
-                              "generated for these level_weights, operators "
-                              "and max_operators; lower it",
+                  fmt::format("tasks.{} = {}: only {} such tasks can be "
+                              "generated with these tasks.level_weights, "
+                              "operators and max_operators; lower it",
                               set.name, total, set.tasks.size()));
     auto level = static_cast<size_t>(
       random.between(0, static_cast<int64_t>(levels.size()) - 1));
@@ -124,6 +126,7 @@ result<void> fill_set(filling& set, const tasks_config& tasks,
     set.seen.insert(expression);
     set.tasks.push_back(std::move(*made));
     --levels[level];
+    failures = 0;
   }
   return {};
 }

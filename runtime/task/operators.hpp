@@ -56,7 +56,7 @@ enum operator_flags : uint32_t {
   keeps_zero = 1,     ///< f(v) is about slope * v near zero.
   nonneg = 2,         ///< Results are at least zero.
   idle_on_nonneg = 4, ///< Does (nearly) nothing on values of at least zero.
-  input_only = 8,     ///< Discontinuous: on inputs only, where it is exact.
+  input_only = 8,     ///< Where it is discontinuous, inputs are exact.
   calm_input = 16,    ///< Ill-conditioned for large operands.
   centers = 32,       ///< Subtracts a mean: loses digits if the mean dominates.
   small = 64,         ///< Results are far below one.

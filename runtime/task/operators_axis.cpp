@@ -43,7 +43,8 @@ constexpr operator_row rows[] = {
    "torch.amin({v}, {d}{k})",
    "s",
    {},
-   picks | signed_only,
+   // What an operator makes often has a lower bound, which it would find.
+   picks | input_only,
    1,
    {},
    {{"s", "1e30f", "s=fminf(s,v)", nullptr, "min"}}},

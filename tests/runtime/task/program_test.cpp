@@ -110,14 +110,17 @@ TEST_CASE("a program that computes less than it says is degenerate",
         "2 64:c 64:c;mul_c 0 c2;axpy 2 a1 c1;sub 3 a1",
         "2 64:c;add_c 0 c0.5;sin 1;sub_c 1 c0.5", "2 64:c 64:c;relu 0;tanh 2",
         "2 64:c;relu 0;maximum 1 a0", "2 64:c;add_c 0 c0.5;maximum 1 a0",
-        "2 64:c;sqrt 0;square 1", "2 64:c;square 0;sqrt 1"}) {
+        "2 64:c 64:c;where 0 a1 c0.7;relu6 2;maximum 3 a0",
+        "2 64:c;sqrt 0;square 1", "2 64:c;sign 0;log1p 1",
+        "2 8x4:c;sign 0;mul_c 1 c0.4;transpose 2 p10;square 3",
+        "2 64:c;square 0;sqrt 1"}) {
     CAPTURE(text);
     CHECK(is_degenerate(parsed(text)));
   }
   for (auto text :
        {"1 64:c;relu 0", "1 64:c;mul_c 0 c1.1", "2 64:c;tanh 0;sub 1 a0",
         "2 64:c;mul_c 0 c0.5;sub 1 a0", "2 64:c;add_c 0 c0.5;mul 1 a0",
-        "2 64:c 64:c;sub 0 a1;add 2 a0", "2 64:c 64:c;add 0 a1;maximum 2 a1",
+        "2 64:c 64:c;sub 0 a1;add 2 a0", "2 64:c 64:c;relu 0;maximum 2 a1",
         "2 8x4:c;scale 0;sub 1 a0", "1 64:c 64:c;mse 0 a1",
         "3 50x16:c;linear 0 g16;gelu 1;add 2 a0"}) {
     CAPTURE(text);
