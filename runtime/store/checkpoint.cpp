@@ -102,7 +102,9 @@ result<checkpoint_info> checkpoint_store::write(checkpoint_info info,
                                   failure.what()));
 }
 
-result<checkpoint_info> checkpoint_store::open(const fs::path& directory) try {
+result<checkpoint_info>
+checkpoint_store::open(const fs::path& directory,
+                       std::span<const std::string_view> wanted) try {
   auto text = read_file(directory / manifest_name);
   if (!text)
     return tl::unexpected(text.error());
@@ -113,14 +115,16 @@ result<checkpoint_info> checkpoint_store::open(const fs::path& directory) try {
   info.stage = manifest.at("stage").get<std::string>();
   info.directory = directory;
   for (auto& [name, expected] : manifest.at("files").items())
-    if (auto checked = check_file(directory / name, expected); !checked)
+    if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end())
+      continue;
+    else if (auto checked = check_file(directory / name, expected); !checked)
       return tl::unexpected(checked.error());
   return info;
-} catch (const std::exception& failure) { // JSON, or a number in it
+} catch (const std::exception&) { // JSON, or a number in it
   return fail(ec::corrupt,
-              fmt::format("{}: not a manifest: {}",
-                          (directory / manifest_name).string(),
-                          failure.what()));
+              fmt::format("{}: expected a checkpoint's manifest, JSON with "
+                          "step, hash, stage and files; found something else",
+                          (directory / manifest_name).string()));
 }
 
 bool checkpoint_store::is_checkpoint(const fs::path& directory) {
@@ -129,10 +133,11 @@ bool checkpoint_store::is_checkpoint(const fs::path& directory) {
 }
 
 std::optional<checkpoint_info>
-checkpoint_store::newest_valid(std::vector<std::string>* rejected) const {
+checkpoint_store::newest_valid(std::vector<std::string>* rejected,
+                               std::span<const std::string_view> wanted) const {
   auto all = list();
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
-    auto opened = open(*it);
+    auto opened = open(*it, wanted);
     if (opened)
       return *opened;
     if (rejected)

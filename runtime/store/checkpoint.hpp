@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace swage {
@@ -41,10 +43,14 @@ public:
   /// The newest checkpoint whose files match its manifest. `rejected` gets a
   /// line for each one that was passed over.
   std::optional<checkpoint_info>
-  newest_valid(std::vector<std::string>* rejected = nullptr) const;
+  newest_valid(std::vector<std::string>* rejected = nullptr,
+               std::span<const std::string_view> wanted = {}) const;
 
-  /// Checks one checkpoint's files against its manifest.
-  static result<checkpoint_info> open(const std::filesystem::path& directory);
+  /// Checks one checkpoint's files against its manifest, or those of `wanted`
+  /// that it names: who only samples needs no optimizer.
+  static result<checkpoint_info>
+  open(const std::filesystem::path& directory,
+       std::span<const std::string_view> wanted = {});
 
   /// Whether it has a manifest; a model from elsewhere has none.
   static bool is_checkpoint(const std::filesystem::path& directory);

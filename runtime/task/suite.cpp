@@ -1,16 +1,16 @@
 #include "runtime/task/suite.hpp"
 
 #include "runtime/task/draw.hpp"
+#include "runtime/task/text_file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 namespace swage {
 
@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+constexpr size_t max_suite_bytes = size_t{1} << 30;
+constexpr auto byte_order_mark = "\xef\xbb\xbf";
 
 auto bad_line(const fs::path& file, size_t line, const std::string& what) {
   return fail(ec::invalid_argument,
@@ -56,9 +59,24 @@ result<task> finish(task what, const verifier_config& verifier) {
       fmt::format("[verifier] target '{}' and form '{}': expected cpu, "
                   "cuda, cuda-host or musa, and function or module",
                   verifier.target, verifier.form));
+  if (what.reference.starts_with(byte_order_mark))
+    what.reference.erase(0, 3);
   what.eval = make_eval_spec(verifier);
   what.canonical = essence(what.reference);
   return what;
+}
+
+result<void> check_encoding(const fs::path& file, const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    auto size = utf8_character(text, i);
+    if (size == 0)
+      return bad_line(file, 1 + std::ranges::count(text.substr(0, i), '\n'),
+                      fmt::format("expected UTF-8, found the byte {:#04x} at "
+                                  "offset {}",
+                                  static_cast<unsigned char>(text[i]), i));
+    i += size;
+  }
+  return {};
 }
 
 /// The number in the nearest folder called levelN above a file, else 1.
@@ -116,9 +134,11 @@ result<task> parse_row(const std::string& line,
 
 result<std::vector<task>> load_lines(const fs::path& path,
                                      const verifier_config& verifier) {
-  std::ifstream file{path};
-  if (!file)
-    return fail(ec::io, fmt::format("{}: cannot be read", path.string()));
+  auto text = read_text_file(path, "a folder of .py modules, or JSON lines",
+                             max_suite_bytes);
+  if (!text)
+    return tl::unexpected(text.error());
+  std::istringstream file{*text};
   std::vector<task> tasks;
   std::map<std::string, size_t> seen;
   std::string line;
@@ -164,15 +184,13 @@ result<std::vector<task>> load_folder(const fs::path& path,
 
 result<task> load_task_file(const fs::path& file,
                             const verifier_config& verifier) {
-  std::ifstream stream{file, std::ios::binary};
-  if (!fs::is_regular_file(file) || !stream)
-    return fail(
-      ec::not_found,
-      fmt::format("{}: no such file, or it cannot be read; expected a "
-                  "Python module with Model and get_inputs",
-                  file.string()));
+  auto text = read_text_file(file, "a Python module with Model and get_inputs");
+  if (!text)
+    return tl::unexpected(text.error());
+  if (auto ok = check_encoding(file, *text); !ok)
+    return tl::unexpected(ok.error());
   task what;
-  what.reference.assign(std::istreambuf_iterator<char>{stream}, {});
+  what.reference = std::move(*text);
   if (auto missing = missing_part(what.reference); !missing.empty())
     return fail(ec::task_invalid,
                 fmt::format("{}:1: {}; expected a Python module with Model and "

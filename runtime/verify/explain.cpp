@@ -47,13 +47,13 @@ std::string where(const control::fault& record, const signature& args,
   auto bytes = static_cast<int64_t>(storage_bytes(*found.tensor));
   auto name = fmt::format("{} {} ({})", found.list, found.index,
                           found.tensor->name);
+  auto place = fmt::format("at byte offset {} of {}", record.offset, name);
   if (record.offset < 0)
-    return fmt::format("{} bytes before {}", -record.offset, name);
+    return place + ", before its begin";
   if (record.offset >= bytes)
-    return fmt::format("{} bytes past the end of {}, which has {} bytes",
-                       record.offset - bytes, name, bytes);
+    return fmt::format("{}, past its end: it has {} bytes", place, bytes);
   inside_constant = std::strcmp(found.list, "output") != 0;
-  return fmt::format("{} bytes into {}", record.offset, name);
+  return place;
 }
 
 rejection bad_access(const control::fault& record, const signature& args) {

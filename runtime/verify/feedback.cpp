@@ -1,5 +1,6 @@
 #include "runtime/verify/feedback.hpp"
 
+#include "runtime/task/text_file.hpp"
 #include "runtime/verify/engine.hpp"
 
 #include <fmt/format.h>
@@ -97,34 +98,11 @@ bool measured(const verdict& outcome) {
   return std::isfinite(outcome.speedup) && outcome.speedup > 0;
 }
 
-/// The bytes of the UTF-8 character at `i`, or 0 if there is none: overlong
-/// forms and surrogates are none, since JSON refuses them.
-size_t character_at(std::string_view text, size_t i) {
-  auto at = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-  auto lead = at(i);
-  size_t size = lead < 0x80                   ? 1
-                : lead >= 0xc2 && lead < 0xe0 ? 2
-                : lead >= 0xe0 && lead < 0xf0 ? 3
-                : lead >= 0xf0 && lead < 0xf5 ? 4
-                                              : 0;
-  if (size == 0 || i + size > text.size())
-    return 0;
-  for (size_t k = 1; k < size; ++k)
-    if ((at(i + k) & 0xc0) != 0x80)
-      return 0;
-  auto second = size > 1 ? at(i + 1) : 0;
-  bool overlong = (lead == 0xe0 && second < 0xa0)
-                  || (lead == 0xf0 && second < 0x90);
-  bool beyond = (lead == 0xed && second > 0x9f)
-                || (lead == 0xf4 && second > 0x8f);
-  return overlong || beyond ? 0 : size;
-}
-
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
-    auto size = character_at(text, i);
+    auto size = utf8_character(text, i);
     auto lead = static_cast<unsigned char>(text[i]);
     if (size == 0 || (lead < 0x20 && lead != '\n' && lead != '\t')
         || lead == 0x7f)

@@ -7,7 +7,7 @@ FD is one end of a Unix stream socket; judge_channel.py has its messages.
 Requests and their replies ({"ok": true, ...} or {"ok": false, "kind": KIND,
 "what": TEXT}, KIND one of unknown, task_invalid, failed):
 
-  load     key, source, name, seed  -> signature, kinds, forward_s
+  load     key, source, seed  -> signature, kinds, forward_s
   inputs   key, cases, inputs, state, keep, more  (fd)  fills inputs and state;
            "keep" them for `outputs`, with what was kept before if "more"
   outputs  key, cases, outputs        (fd)  fills what the reference gives
@@ -31,6 +31,7 @@ import torch
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
 from judge_task import (
+    SOURCE_NAME,
     ProtocolError,
     TaskInvalid,
     is_finite,
@@ -82,9 +83,7 @@ class Judge:
         key = message["key"]
         reference = self.tasks.get(key)
         if reference is None:
-            reference = Reference(
-                message["source"], message["name"], int(message["seed"])
-            )
+            reference = Reference(message["source"], int(message["seed"]))
             self.tasks[key] = reference
             self.shrink()
         self.tasks.move_to_end(key)
@@ -206,13 +205,32 @@ class Judge:
             return refusal("failed", f"{type(reason).__name__}: {reason}")
         except (Exception, SystemExit) as reason:
             # Raised by the task's own code, wherever that was called.
-            where = traceback.extract_tb(reason.__traceback__)[-1]
-            text = f"{type(reason).__name__}: {reason}"[:600]
-            return refusal(
-                "task_invalid",
-                f"the reference raises {text} "
-                f"({os.path.basename(where.filename)}, line {where.lineno})",
-            )
+            return refusal("task_invalid", told(reason))
+
+
+def told(reason):
+    """What the task's code raised, and in which of its lines."""
+    line, text = None, str(reason)
+    for frame in traceback.extract_tb(reason.__traceback__):
+        if frame.filename == SOURCE_NAME:
+            line = frame.lineno
+    if isinstance(reason, SyntaxError) and reason.filename == SOURCE_NAME:
+        line, text = reason.lineno, reason.msg
+    where = f" in line {line}" if line else ""
+    return f"the reference raises {type(reason).__name__}{where}: {text}"[:600]
+
+
+def refuse_exit():
+    """A task that ends the interpreter is an invalid task, and no fault of
+    ours; its own children may."""
+    leave, judge = os._exit, os.getpid()
+
+    def refused(status):
+        if os.getpid() != judge:
+            leave(status)
+        raise SystemExit(f"os._exit({status}) ends the interpreter")
+
+    os._exit = refused
 
 
 def refusal(kind, what):
@@ -246,6 +264,7 @@ def main():
     seed_everything(0)
     channel = Channel(int(sys.argv[1]))
     channel.end_with_engine()
+    refuse_exit()
     judge = Judge()
     channel.send({"ok": True})
     while (received := channel.receive()) is not None:

@@ -165,7 +165,6 @@ struct judge_client::impl {
     return {{"op", "load"},
             {"key", key},
             {"source", source},
-            {"name", "reference.py"},
             {"seed", std::to_string(seed_of(key))}};
   }
 

@@ -52,8 +52,8 @@ class Reference:
     With `facts`, which another process found out about the same task, the
     reference is not run while it is loaded."""
 
-    def __init__(self, source, name, seed, facts=None):
-        self.module = load_module(source, name)
+    def __init__(self, source, seed, facts=None):
+        self.module = load_module(source)
         self.model = construct(self.module, seed)
         self.parameters = list(inspect.signature(self.model.forward).parameters)
         self.state = tensors_of(self.model)

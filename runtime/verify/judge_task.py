@@ -26,6 +26,9 @@ DTYPES = {
     torch.bool: "bool",
 }
 
+# What a task's source is called in tracebacks, wherever it came from.
+SOURCE_NAME = "reference.py"
+
 # Factors of the scaled stress inputs. Powers of two, so that scaling itself
 # rounds nothing.
 SCALES = {"large": 4.0, "small": 1.0 / 64.0}
@@ -163,11 +166,11 @@ def describe(name, tensor, contiguous=False):
     }
 
 
-def load_module(source, name):
-    """Executes a task's source. The file name makes tracebacks readable."""
+def load_module(source):
+    """Executes a task's source."""
     module = types.ModuleType("swage_task")
-    module.__file__ = name
-    exec(compile(source, name, "exec"), module.__dict__)  # noqa: S102
+    module.__file__ = SOURCE_NAME
+    exec(compile(source, SOURCE_NAME, "exec"), module.__dict__)  # noqa: S102
     for wanted in ("Model", "get_inputs"):
         if not hasattr(module, wanted):
             raise TaskInvalid(f"the file defines no '{wanted}'")

@@ -27,7 +27,7 @@ last_words::last_words() : file_(::memfd_create("swage-words", MFD_CLOEXEC)) {
     ::fcntl(fd(), F_SETFL, O_APPEND);
 }
 
-std::string last_words::text() const {
+std::string last_words::lines() const {
   auto size = size_of(fd());
   auto count = std::min(size, told_bytes);
   std::string out(static_cast<size_t>(count), '\0');
@@ -38,8 +38,19 @@ std::string last_words::text() const {
     out.erase(0, line + 1);
   while (out.ends_with('\n'))
     out.pop_back();
+  return out;
+}
+
+std::string last_words::text() const {
+  auto out = lines();
   std::ranges::replace(out, '\n', ' ');
   return out;
+}
+
+std::string last_words::last_line() const {
+  auto out = lines();
+  auto line = out.rfind('\n');
+  return line == std::string::npos ? out : out.substr(line + 1);
 }
 
 void last_words::trim() {

@@ -18,10 +18,15 @@ public:
   /// The last line or two, on one line and short; empty if there is nothing.
   std::string text() const;
 
+  /// The last line alone, where a traceback says what was wrong.
+  std::string last_line() const;
+
   /// Forgets what was written if that is much.
   void trim();
 
 private:
+  std::string lines() const;
+
   descriptor file_;
 };
 

@@ -51,6 +51,13 @@ std::vector<std::string> child_environment() {
   return out;
 }
 
+std::string wrong_python(const python_program& what, std::string_view why) {
+  return fmt::format("{} cannot run {}: {}; run tools/setup, or set "
+                     "SWAGE_PYTHON to a Python with torch",
+                     what.python.string(), what.script.filename().string(),
+                     why.empty() ? "it ended without a word" : why);
+}
+
 result<pid_t> spawn(const python_program& what, int socket, int words) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -83,10 +90,9 @@ result<pid_t> spawn(const python_program& what, int socket, int words) {
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (status != 0)
-    return fail(ec::infra,
-                fmt::format("cannot start '{}': {}. Run tools/setup, or set "
-                            "SWAGE_PYTHON to a python with torch.",
-                            what.python.string(), std::strerror(status)));
+    return fail(status == EAGAIN || status == ENOMEM ? ec::infra
+                                                     : ec::unsupported,
+                wrong_python(what, std::strerror(status)));
   return pid;
 }
 
@@ -224,8 +230,14 @@ python_process::start(const python_program& what) {
 result<void> python_process::wait_until_ready(const std::stop_token& stop) {
   patience until{what_.start_timeout_s, stop};
   auto greeting = receive(socket_, until);
-  if (!greeting)
-    return tl::unexpected{lost(greeting.error().code, "while it started")};
+  if (!greeting) {
+    auto code = greeting.error().code;
+    auto failed = lost(code, "while it started");
+    // Killed is not what a Python is that ends because something is missing.
+    if (code == ec::infra && WIFEXITED(status_))
+      return fail(ec::unsupported, wrong_python(what_, words_.last_line()));
+    return tl::unexpected{failed};
+  }
   ready_ = true;
   return {};
 }
@@ -271,8 +283,7 @@ void python_process::end() {
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {}
   }
   if (socket_ >= 0)
     ::close(socket_);

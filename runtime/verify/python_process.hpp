@@ -38,7 +38,8 @@ public:
   ~python_process();
 
   /// Sends a request and waits for its reply, or fails with `ec::timeout`,
-  /// `ec::cancelled` or `ec::infra` (it died); the process is then gone.
+  /// `ec::cancelled`, `ec::infra` (it died) or `ec::unsupported` (this Python
+  /// does not run the script at all); the process is then gone.
   result<nlohmann::json> ask(const nlohmann::json& request,
                              std::span<const int> fds, double timeout_s,
                              const std::stop_token& stop = {});
@@ -59,6 +60,7 @@ private:
   python_program what_;
   pid_t pid_ = -1;
   int socket_ = -1;
+  int status_ = 0; ///< How it ended.
   last_words words_;
   bool ready_ = false;
 };

@@ -101,7 +101,6 @@ class TimedReference:
     def __init__(self, specification, results):
         self.reference = Reference(
             specification["source"],
-            "reference.py",
             int(specification["seed"]),
             specification["facts"],
         )

@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include <sys/stat.h>
+
 using Catch::Matchers::ContainsSubstring;
 using swage::test::scratch;
 
@@ -183,6 +185,68 @@ TEST_CASE("verify refuses what is not built", "[tools][cli]") {
   }
 }
 
+TEST_CASE("verify takes the knobs that it reads", "[tools][cli]") {
+  scratch folder;
+  auto refusal = [&](const char* knob) {
+    auto told = run({"verify", "--task", folder.path("t.py"), "--candidate",
+                     folder.path("k.cpp"), "--set", knob});
+    CHECK(told.code == 2);
+    return told.err;
+  };
+  CHECK_THAT(refusal("verifier.excessive_speedup=100"),
+             ContainsSubstring("t.py"));
+  CHECK_THAT(refusal("verifier.excessive_speedup=x"),
+             ContainsSubstring("--set verifier.excessive_speedup=x"));
+  CHECK_THAT(refusal("verifier.excessive_speedop=9"),
+             ContainsSubstring("verifier.excessive_speedup"));
+  CHECK_THAT(refusal("rollout.group_size=2"),
+             ContainsSubstring("[verifier] or [reward]"));
+}
+
+TEST_CASE("an option's value is checked by its name", "[tools][cli]") {
+  for (auto [option, value, expected] :
+       {std::array{"--temperature", "nan", "a number from 0.01 to 10"},
+        {"--temperature", "inf", "a number from 0.01 to 10"},
+        {"--top-p", "nan", "a number from 0.01 to 1"},
+        {"--samples", "-1", "a whole number from 1 to 65536"},
+        {"--samples", "", "a whole number from 1 to 65536"},
+        {"--seed", "-1", "a whole number from 0"},
+        {"--task", "", "expected a value"}}) {
+    auto told = run({"write", option, value});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(option));
+    CHECK_THAT(told.err, ContainsSubstring(expected));
+  }
+  for (auto [option, value] : {std::pair{"--out", ""},
+                               {"--node", ""},
+                               {"--from", ""},
+                               {"--fork", "-1"}}) {
+    auto told = run({"train", "configs/quickstart.toml", option, value});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(std::string{option} + ": expected"));
+  }
+}
+
+TEST_CASE("a dry run refuses the folder that a run would", "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", policy);
+  auto none = folder.path("none");
+  for (auto dry : {true, false}) {
+    std::vector<std::string> arguments = {"train", file, "--resume", "--out",
+                                          none};
+    if (dry)
+      arguments.push_back("--dry-run");
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(none));
+    CHECK_FALSE(std::filesystem::exists(none));
+  }
+  folder.file("run.db", "something");
+  auto told = run({"train", file, "--dry-run", "--out", folder.path("")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("holds a run already"));
+}
+
 TEST_CASE("a node must be one of the nodes", "[tools][cli]") {
   scratch folder;
   auto alone = folder.file("alone.toml", policy);
@@ -240,8 +304,12 @@ TEST_CASE("a damaged checkpoint is refused by its file", "[tools][cli]") {
                  {"model.safetensors": {"bytes": 2, "xxh3": "1"}}})");
   auto told
     = run({"write", "--checkpoint", folder.path(""), "--task", task});
-  CHECK(told.code == 3);
+  CHECK(told.code == 2);
   CHECK_THAT(told.err, ContainsSubstring("model.safetensors: its checksum"));
+  folder.file("manifest.json", "");
+  told = run({"write", "--checkpoint", folder.path(""), "--task", task});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("manifest.json: expected"));
 }
 
 TEST_CASE("an evaluation of no tasks is wrong use", "[tools][cli]") {
@@ -285,4 +353,57 @@ TEST_CASE("generated tasks are listed and shown", "[tools][cli]") {
   auto missing = run({"tasks", "show", "--id", id + "x"});
   CHECK(missing.code == 2);
   CHECK_THAT(missing.err, ContainsSubstring("did you mean"));
+}
+
+TEST_CASE("a suite is shown whole", "[tools][cli]") {
+  scratch folder;
+  std::filesystem::create_directories(folder.path("tasks"));
+  for (auto* name : {"tasks/a.py", "tasks/b.py", "tasks/c.py"})
+    folder.file(name, std::string{"# "} + name
+                        + "\nclass Model: pass\ndef get_inputs(): pass\n");
+  auto tasks = folder.path("tasks");
+  auto told = run({"tasks", "show", "--tasks", tasks, "--json"});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  CHECK(nlohmann::json::parse(told.out)["tasks"].size() == 3);
+  told = run({"tasks", "show", "--tasks", tasks, "--part", "train"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--part"));
+}
+
+TEST_CASE("each help ends with the exit statuses", "[tools][cli]") {
+  for (auto* name : {"train", "eval", "verify", "write", "tasks", "inspect"})
+    CHECK_THAT(run({name, "--help"}).out, ContainsSubstring("Exit status: 0"));
+}
+
+TEST_CASE("inspect refuses what it would not show", "[tools][cli]") {
+  scratch folder;
+  auto told = run({"inspect", folder.path(""), "--topology", "--task", "x"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--topology"));
+  for (auto* limit : {"0", "2000000000"}) {
+    told = run({"inspect", folder.path(""), "--limit", limit});
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring("from 1 to 100000"));
+  }
+}
+
+TEST_CASE("what is no file does not hang", "[tools][cli]") {
+  scratch folder;
+  auto pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  auto task = folder.file("t.py", "class Model: pass\ndef get_inputs(): pass");
+  folder.file("config.toml", policy);
+  REQUIRE(::mkfifo(folder.path("run.db").c_str(), 0600) == 0);
+  for (auto arguments :
+       {std::vector<std::string>{"verify", "--task", pipe, "--candidate", "x"},
+        {"verify", "--task", task, "--candidate", pipe},
+        {"tasks", "show", "--tasks", pipe},
+        {"tasks", "show", pipe},
+        {"train", pipe, "--dry-run"},
+        {"inspect", folder.path("")}}) {
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.err, ContainsSubstring(folder.path("")));
+  }
 }

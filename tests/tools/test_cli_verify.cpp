@@ -45,6 +45,31 @@ std::string kernel(const std::string& body) {
          + body + "\n    }\n}\n";
 }
 
+/// Fifty times the work that it needs.
+constexpr auto slow_relu = R"(
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        for _ in range(50):
+            x = torch.relu(x)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(256, 512)]
+)";
+
+constexpr auto fast_relu = R"(
+extern "C" void kernel(const float* x, float* y, int64_t rows,
+                       int64_t columns) {
+  for (int64_t i = 0; i < rows * columns; ++i)
+    y[i] = x[i] > 0 ? x[i] : 0;
+}
+)";
+
 /// The one JSON object that `verify` prints about a candidate.
 json verdict(const std::string& source, int code) {
   scratch folder;
@@ -149,6 +174,24 @@ TEST_CASE("eval needs one policy and says so", "[tools][eval]") {
     CHECK(told.code == 2);
     CHECK_THAT(told.err, ContainsSubstring("--endpoint URL"));
   }
+}
+
+TEST_CASE("what is too fast names the knob that says so", "[tools][verify]") {
+  scratch folder;
+  auto task = folder.file("t.py", slow_relu);
+  auto source = folder.file("k.cpp", fast_relu);
+  auto told = swage::test::swage({"verify", "--task", task, "--candidate",
+                                  source, "--json", "--set",
+                                  "verifier.excessive_speedup=1.5"});
+  INFO(told.out);
+  CHECK(told.code == 1);
+  CHECK_THAT(told.out, ContainsSubstring("cheating:excessive_speedup"));
+  CHECK_THAT(told.err, ContainsSubstring("verifier.excessive_speedup = 1.5 "));
+  told = swage::test::swage({"verify", "--task", task, "--candidate", source,
+                             "--json", "--set",
+                             "verifier.excessive_speedup=1e6"});
+  INFO(told.out);
+  CHECK(told.code == 0);
 }
 
 TEST_CASE("people get lines and then feedback", "[tools][verify]") {

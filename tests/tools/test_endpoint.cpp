@@ -138,10 +138,22 @@ TEST_CASE("a wrong URL and a silent port are named", "[tools][endpoint]") {
   auto refused = ask_endpoint(options, some_requests(1), nothing);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ec::invalid_argument);
+  for (auto* url : {"", "http://", "http:///v1", "ftp://h", "http://h:0/v1",
+                    "http://h:70000", "http://h:x/v1", "http://h:/v1",
+                    "http://a b/v1", "http://[::1/v1", "http://[::1]x/v1"}) {
+    options.url = url;
+    INFO(url);
+    auto checked = check_endpoint(options);
+    REQUIRE_FALSE(checked.has_value());
+    CHECK(checked.error().code == ec::invalid_argument);
+  }
   {
     model_server gone{[](const json&, size_t, httplib::Response&) {}};
     options.url = gone.url();
+    CHECK(check_endpoint(options).has_value());
+    CHECK(gone.asked.empty());
   }
+  CHECK(check_endpoint(options).error().code == ec::infra);
   refused = ask_endpoint(options, some_requests(1), nothing);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ec::infra);

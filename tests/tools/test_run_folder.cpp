@@ -57,6 +57,27 @@ TEST_CASE("an existing run is refused without resume", "[tools][run]") {
   CHECK(open(guard.path, {}, true).has_value());
 }
 
+TEST_CASE("where there is no run nothing is resumed", "[tools][run]") {
+  folder_guard guard;
+  auto refused = open(guard.path, {}, true);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == ec::invalid_argument);
+  CHECK(refused.error().message.find(guard.path.string()) != std::string::npos);
+  CHECK_FALSE(fs::exists(guard.path));
+}
+
+TEST_CASE("a folder that cannot be is the user's mistake", "[tools][run]") {
+  for (auto* path : {"/proc/self/stat/run", "/dev/null"}) {
+    auto refused = open(path, {}, false);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == ec::invalid_argument);
+    CHECK(refused.error().message.find(path) != std::string::npos);
+  }
+  folder_guard guard;
+  fs::create_directories(guard.path / "run.db");
+  CHECK(open(guard.path, {}, true).error().code == ec::invalid_argument);
+}
+
 TEST_CASE("a fixed knob cannot change on resume", "[tools][run]") {
   folder_guard guard;
   REQUIRE(open(guard.path, {}, false).has_value());

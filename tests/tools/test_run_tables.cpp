@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include <vector>
+
 using namespace swage;
 
 namespace {
@@ -129,4 +131,23 @@ TEST_CASE("the object holds every part of a run", "[tools][inspect]") {
   CHECK(object["drift"][0]["masked_negative"] == 2);
   CHECK(object["categories"][1]["samples"] == 16);
   CHECK(object["states"][0]["reason"] == "no_spread");
+}
+
+TEST_CASE("samples and topology are JSON too", "[tools][inspect]") {
+  auto run = sample_run();
+  auto failed = run.best.front();
+  failed.success = false;
+  failed.category = "compile_error:compiler";
+  failed.detail = "k.cpp:1: no such \xff";
+  auto samples = nlohmann::json::parse(samples_json({failed}))["samples"];
+  REQUIRE(samples.size() == 1);
+  CHECK(samples[0]["task"] == "softmax_3");
+  CHECK(samples[0]["category"] == "compile_error:compiler");
+  CHECK(samples[0]["detail"].get<std::string>().starts_with("k.cpp:1"));
+  auto graph = nlohmann::json::parse(
+    topology_json(make_topology({}), measured_edges(run)));
+  CHECK(graph["nodes"][0]["actors"]["learner"] == 1);
+  for (auto& edge : graph["edges"])
+    if (edge["from"] == "rollout" && edge["to"] == "pool")
+      CHECK(edge["per_second"] == 4.0);
 }

@@ -46,7 +46,7 @@ void killed_run::start() {
   command.arguments = {how_.file.string(), "--out", run().string()};
   for (auto& knob : how_.knobs)
     command.arguments.insert(command.arguments.end(), {"--set", knob});
-  if (!kills_.empty())
+  if (std::filesystem::exists(run() / "run.db"))
     command.arguments.push_back("--resume");
   command.output = how_.folder / "train.out";
   command.errors = how_.folder / "train.err";

@@ -21,6 +21,11 @@ action add_write(CLI::App& app);
 action add_tasks(CLI::App& app);
 action add_inspect(CLI::App& app);
 
+/// What the help of each subcommand but `train` ends with.
+constexpr auto exit_statuses =
+  "Exit status: 0 success, 1 the answer is no, 2 wrong use, configuration or "
+  "file,\n3 the system failed.";
+
 /// Prints "swage: message" to stderr and returns the exit code that fits.
 int report(const error& what);
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 namespace swage {
@@ -25,20 +27,42 @@ struct server_address {
   std::string host, path;
 };
 
+/// Whether "host", "host:8000" or "[::1]:8000" has a host, and a port that
+/// there is.
+bool is_authority(std::string_view text) {
+  bool numeric = text.starts_with('[');
+  auto end = std::min(text.find(numeric ? ']' : ':'), text.size());
+  if (numeric && end++ == text.size())
+    return false;
+  auto host = text.substr(0, end), rest_of = text.substr(end);
+  if (host.empty() || host.find_first_of(" \t?#@") != host.npos)
+    return false;
+  if (rest_of.empty())
+    return true;
+  if (rest_of[0] != ':')
+    return false;
+  auto digits = rest_of.substr(1);
+  uint16_t port = 0;
+  auto [rest, failed] = std::from_chars(digits.data(),
+                                        digits.data() + digits.size(), port);
+  return failed == std::errc{} && rest == digits.data() + digits.size()
+         && port > 0;
+}
+
 result<server_address> parse_url(const std::string& url) {
   auto scheme = url.find("://");
-  auto begin = scheme == url.npos ? url.npos : scheme + 3;
-  if (scheme == url.npos || begin == url.size()
-      || (!url.starts_with("http://") && !url.starts_with("https://")))
+  auto begin = scheme == url.npos ? url.size() : scheme + 3;
+  auto end = std::min(url.find('/', begin), url.size());
+  if ((!url.starts_with("http://") && !url.starts_with("https://"))
+      || !is_authority(std::string_view{url}.substr(begin, end - begin)))
     return fail(ec::invalid_argument,
                 fmt::format("--endpoint {}: expected a URL such as "
                             "http://localhost:8000/v1",
                             url));
-  auto slash = std::min(url.find('/', begin), url.size());
-  auto path = url.substr(slash);
+  auto path = url.substr(end);
   while (path.ends_with('/'))
     path.pop_back();
-  return server_address{url.substr(0, slash), path + "/chat/completions"};
+  return server_address{url.substr(0, end), path + "/chat/completions"};
 }
 
 std::string body_of(const endpoint_options& server,
@@ -155,6 +179,21 @@ private:
 };
 
 } // namespace
+
+result<void> check_endpoint(const endpoint_options& server) {
+  auto address = parse_url(server.url);
+  if (!address)
+    return tl::unexpected{address.error()};
+  httplib::Client client{address->host};
+  client.set_connection_timeout(10);
+  client.set_read_timeout(1);
+  auto reply = client.Get("/");
+  // Whatever it answers, and be it late: something listens.
+  if (reply || reply.error() == httplib::Error::Read)
+    return {};
+  return fail(ec::infra, fmt::format("--endpoint {}: no answer: {}", server.url,
+                                     httplib::to_string(reply.error())));
+}
 
 result<std::vector<std::string>>
 ask_endpoint(const endpoint_options& server,

@@ -26,6 +26,9 @@ struct endpoint_request {
   sampling how;
 };
 
+/// Whether the URL is one and something listens there.
+result<void> check_endpoint(const endpoint_options& server);
+
 /// Asks for all of them, `connections` at a time, and returns the texts in the
 /// same order. `on_progress(done, total)` is called from one thread at a time.
 /// A request that the server cannot serve now (429, 5xx, no connection) is

@@ -5,9 +5,10 @@
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/suite.hpp"
 #include "runtime/verify/load_tasks.hpp"
+#include "runtime/verify/start_engine.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/endpoint.hpp"
-#include "tools/swage/local_engine.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/run_tables.hpp"
 #include "tools/swage/sampler.hpp"
 #include "tools/swage/task_sets.hpp"
@@ -176,6 +177,8 @@ int eval(const eval_arguments& given) {
   result<checkpoint_info> checkpoint;
   if (given.endpoint.empty())
     checkpoint = find_checkpoint(given.checkpoint);
+  else if (auto ok = check_endpoint(server_of(given)); !ok)
+    return report(ok.error());
   if (!checkpoint)
     return report(checkpoint.error());
   auto tasks = load_tasks(given, *settings);
@@ -216,6 +219,7 @@ action add_eval(CLI::App& app) {
   auto* sub = app.add_subcommand("eval",
                                  "Evaluates a checkpoint, or a model on a "
                                  "server, on a set of tasks.");
+  sub->footer(exit_statuses);
   sub->add_option("CONFIG", given->file, "The configuration, a TOML file.")
     ->required();
   sub->add_option("--checkpoint", given->checkpoint,
@@ -228,16 +232,18 @@ action add_eval(CLI::App& app) {
     ->add_option("--set", given->overrides,
                  "Overrides one knob: table.key=value.")
     ->allow_extra_args(false);
-  sub->add_option("--tasks", given->suite,
-                  "A folder or JSON-lines file of KernelBench-style modules "
-                  "instead of the configuration's tasks.");
+  auto* suite = sub->add_option(
+    "--tasks", given->suite,
+    "All of a folder or JSON-lines file of KernelBench-style "
+    "modules instead of the configuration's tasks.");
   sub->add_option("--part", given->part, "Which set of the configuration.")
     ->check(CLI::IsMember({"train", "validation", "held-out"}))
+    ->excludes(suite)
     ->capture_default_str();
   sub
     ->add_option("--samples", given->samples,
                  "Samples per task; default: rollout.eval_samples.")
-    ->check(CLI::Range(1, 1024));
+    ->check(whole_number(1, 1024));
   sub->add_flag("--json", given->json, "Prints one JSON object.");
   return [given] { return eval(*given); };
 }

@@ -1,6 +1,7 @@
 #include "runtime/config/knobs.hpp"
 #include "runtime/config/load_config.hpp"
 #include "tools/swage/commands.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/run_folder.hpp"
 #include "tools/swage/run_tables.hpp"
 
@@ -28,8 +29,10 @@ int print_topology(const inspect_arguments& given) {
   auto view = read_run(given.run, 0);
   if (!view)
     return report(view.error());
-  fmt::print("{}",
-             topology_text(make_topology(*settings), measured_edges(*view)));
+  auto graph = make_topology(*settings);
+  auto figures = measured_edges(*view);
+  fmt::print("{}", given.json ? topology_json(graph, figures) + "\n"
+                              : topology_text(graph, figures));
   return 0;
 }
 
@@ -54,6 +57,10 @@ int print_task(const inspect_arguments& given, const run_view& view) {
     return report(samples.error());
   if (samples->empty())
     return report_unknown_task(view, given.task);
+  if (given.json) {
+    fmt::print("{}\n", samples_json(*samples));
+    return 0;
+  }
   for (auto& sample : *samples)
     fmt::print("{}\n", sample_text(sample));
   return 0;
@@ -88,11 +95,16 @@ action add_inspect(CLI::App& app) {
   auto given = std::make_shared<inspect_arguments>();
   auto* sub = app.add_subcommand(
     "inspect", "Shows what happened in a run, also while it goes on.");
+  sub->footer(exit_statuses);
   sub->add_option("RUN_DIR", given->run, "The run's folder.")->required();
-  sub->add_flag("--topology", given->topology,
-                "Draws the actor graph with what was measured on its edges.");
-  sub->add_option("--task", given->task, "Shows samples of this task only.");
+  auto* topology = sub->add_flag(
+    "--topology", given->topology,
+    "Draws the actor graph with what was measured on its "
+    "edges.");
+  sub->add_option("--task", given->task, "Shows samples of this task only.")
+    ->excludes(topology);
   sub->add_option("--limit", given->limit, "How many kernels or samples.")
+    ->check(whole_number(1, 100'000))
     ->capture_default_str();
   sub->add_flag("--json", given->json, "Prints one JSON object.");
   return [given] { return inspect(*given); };

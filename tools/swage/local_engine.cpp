@@ -3,11 +3,6 @@
 #include "runtime/task/generate.hpp"
 #include "runtime/task/suite.hpp"
 
-#include <fmt/format.h>
-
-#include <fstream>
-#include <iterator>
-
 namespace swage {
 
 result<task> read_task(const std::filesystem::path& file,
@@ -19,17 +14,12 @@ result<task> read_task(const std::filesystem::path& file,
   return what;
 }
 
-result<std::string> read_file(const std::filesystem::path& file,
-                              std::string_view what) {
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(file, failed))
-    return fail(ec::not_found, fmt::format("expected {} at {}, found no file",
-                                           what, file.string()));
-  std::ifstream in{file, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{in}, {}};
-  if (!in && !in.eof())
-    return fail(ec::io, fmt::format("cannot read {}", file.string()));
-  return text;
+result<task> load_named(engine& judge, const task& what,
+                        const std::string& name) {
+  auto loaded = judge.load(what);
+  if (!loaded && loaded.error().code == ec::task_invalid)
+    return fail(ec::task_invalid, name + ": " + loaded.error().message);
+  return loaded;
 }
 
 } // namespace swage

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace swage {
 
@@ -13,8 +14,8 @@ namespace swage {
 result<task> read_task(const std::filesystem::path& file,
                        const verifier_config& settings);
 
-/// A file's content; `what` says in the error what was looked for.
-result<std::string> read_file(const std::filesystem::path& file,
-                              std::string_view what);
+/// `engine::load`; an error about the task begins with `name`.
+result<task> load_named(engine& judge, const task& what,
+                        const std::string& name);
 
 } // namespace swage

@@ -1,4 +1,5 @@
 #include "tools/swage/commands.hpp"
+#include "tools/swage/option_checks.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ int exit_code(ec code) {
   case ec::invalid_argument:
   case ec::invalid_config:
   case ec::not_found:
+  case ec::corrupt: // A file that was given.
   case ec::task_invalid:
   case ec::unsupported:
     return 2;
@@ -37,6 +39,7 @@ int run(int argc, char** argv) {
   std::vector<action> actions = {add_train(app),  add_eval(app),
                                  add_verify(app), add_write(app),
                                  add_tasks(app),  add_inspect(app)};
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -19,9 +19,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// A path that cannot be is the user's; a full disk is the system's.
+ec code_of(int number) {
+  for (int wrong : {ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EACCES, EPERM, EROFS})
+    if (number == wrong)
+      return ec::invalid_argument;
+  return ec::io;
+}
+
 tl::unexpected<error> io_error(std::string_view what, const fs::path& path) {
-  return fail(ec::io, fmt::format("cannot {} {}: {}", what, path.string(),
-                                  std::generic_category().message(errno)));
+  return fail(code_of(errno),
+              fmt::format("cannot {} {}: {}", what, path.string(),
+                          std::generic_category().message(errno)));
 }
 
 /// Writes a file whole: beside its place, synced, then renamed. One process at
@@ -62,6 +71,16 @@ result<void> compare(const fs::path& file, const config& settings,
   return {};
 }
 
+result<void> check_record(const fs::path& file) {
+  std::error_code failed;
+  if (fs::is_regular_file(file, failed))
+    return {};
+  return fail(ec::invalid_argument,
+              fmt::format("{}: expected a file, the record of a run; found "
+                          "something else",
+                          file.string()));
+}
+
 } // namespace
 
 run_folder::run_folder(fs::path path) : path_{std::move(path)} {}
@@ -79,21 +98,13 @@ result<run_folder> run_folder::open(fs::path path, const config& settings,
                                     bool resume,
                                     std::vector<std::string>& notes) {
   run_folder made{fs::absolute(path).lexically_normal()};
-  std::error_code failed;
-  bool exists = fs::exists(made.path_ / "run.db", failed);
-  if (exists && !resume)
-    return fail(ec::invalid_argument,
-                fmt::format("{} holds a run already; continue it with "
-                            "--resume, or choose another folder with --out",
-                            made.path_.string()));
-  if (resume && !exists)
-    notes.push_back(fmt::format("nothing to resume in {}: a new run starts",
-                                made.path_.string()));
-  fs::create_directories(made.path_ / "log", failed);
+  if (auto ok = check_start(made.path_, resume); !ok)
+    return tl::unexpected{ok.error()};
   if (auto ok = made.lock("head"); !ok)
     return tl::unexpected{ok.error()};
   made.config_file_ = made.path_ / "config.toml";
-  if (exists && fs::exists(made.config_file_, failed))
+  std::error_code failed;
+  if (resume && fs::exists(made.config_file_, failed))
     if (auto ok = compare(made.config_file_, settings, notes); !ok)
       return tl::unexpected{ok.error()};
   if (auto ok = made.write_config(settings); !ok)
@@ -104,8 +115,6 @@ result<run_folder> run_folder::open(fs::path path, const config& settings,
 result<run_folder> run_folder::join(fs::path path, const config& settings,
                                     const std::string& node) {
   run_folder made{fs::absolute(path).lexically_normal()};
-  std::error_code failed;
-  fs::create_directories(made.path_ / "log", failed);
   if (auto ok = made.lock(node); !ok)
     return tl::unexpected{ok.error()};
   made.config_file_ = made.path_ / "log" / (node + ".toml");
@@ -116,6 +125,12 @@ result<run_folder> run_folder::join(fs::path path, const config& settings,
 
 result<void> run_folder::lock(const std::string& name) {
   auto file = path_ / "log" / (name + ".lock");
+  std::error_code failed;
+  fs::create_directories(file.parent_path(), failed);
+  if (failed) {
+    errno = failed.value();
+    return io_error("make the folder", file.parent_path());
+  }
   lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0)
     return io_error("write", file);
@@ -130,6 +145,24 @@ result<void> run_folder::write_config(const config& settings) {
   return replace_file(config_file_, config_text(settings));
 }
 
+result<void> check_start(const fs::path& path, bool resume) {
+  auto record = path / "run.db";
+  std::error_code failed;
+  bool exists = fs::exists(record, failed);
+  if (exists && !resume)
+    return fail(ec::invalid_argument,
+                fmt::format("{} holds a run already; continue it with "
+                            "--resume, or choose another folder with --out",
+                            path.string()));
+  if (resume && !exists)
+    return fail(ec::invalid_argument,
+                fmt::format("--resume: expected the run's folder at {}, found "
+                            "no run.db in it; leave --resume out to begin a "
+                            "run there",
+                            path.string()));
+  return resume ? check_record(record) : result<void>{};
+}
+
 result<void> check_is_run(const fs::path& path) {
   std::error_code failed;
   if (!fs::is_directory(path, failed))
@@ -140,7 +173,7 @@ result<void> check_is_run(const fs::path& path) {
       return fail(ec::not_found,
                   fmt::format("{} is not the folder of a run: it has no {}",
                               path.string(), name));
-  return {};
+  return check_record(path / "run.db");
 }
 
 } // namespace swage

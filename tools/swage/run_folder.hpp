@@ -14,9 +14,9 @@ namespace swage {
 class run_folder {
 public:
   /// Creates or opens the folder for a head node, and writes the resolved
-  /// configuration. An existing run is refused without `resume`; with it, so
-  /// is a configuration in which a knob differs that cannot change. `notes`
-  /// gets a line for each one that differs and can.
+  /// configuration. An existing run is refused without `resume`, a missing one
+  /// with it; so is a configuration in which a knob differs that cannot change.
+  /// `notes` gets a line for each one that differs and can.
   static result<run_folder> open(std::filesystem::path path,
                                  const config& settings, bool resume,
                                  std::vector<std::string>& notes);
@@ -45,6 +45,9 @@ private:
   std::filesystem::path path_, config_file_;
   int lock_ = -1;
 };
+
+/// Fails unless `path` holds a run to be resumed, or none where one begins.
+result<void> check_start(const std::filesystem::path& path, bool resume);
 
 /// Fails unless `path` is a folder with a run in it; says what it lacks.
 result<void> check_is_run(const std::filesystem::path& path);

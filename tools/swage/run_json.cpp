@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 namespace swage {
 
@@ -57,20 +60,48 @@ json evaluations_json(const run_view& run) {
   return list;
 }
 
-json samples_json(const run_view& run, size_t kernels) {
+json sample_json(const sample_record& x) {
+  return {{"task", x.task},
+          {"level", x.level},
+          {"item", x.item},
+          {"index", x.index},
+          {"speedup", x.speedup > 0 ? json(x.speedup) : json()},
+          {"score", x.score},
+          {"version", x.version},
+          {"response", x.response}};
+}
+
+json kernels_json(const run_view& run, size_t kernels) {
   auto list = json::array();
-  for (size_t i = 0; i < std::min(kernels, run.best.size()); ++i) {
-    auto& x = run.best[i];
-    list.push_back({{"task", x.task},
-                    {"level", x.level},
-                    {"item", x.item},
-                    {"index", x.index},
-                    {"speedup", x.speedup > 0 ? json(x.speedup) : json()},
-                    {"score", x.score},
-                    {"version", x.version},
-                    {"response", x.response}});
-  }
+  for (size_t i = 0; i < std::min(kernels, run.best.size()); ++i)
+    list.push_back(sample_json(run.best[i]));
   return list;
+}
+
+json figure(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json();
+}
+
+json edge_json(const topology_edge& edge,
+               std::span<const edge_figures> figures) {
+  auto found = std::ranges::find_if(figures, [&](auto& row) {
+    return row.from == edge.from && row.to == edge.to
+           && row.message == edge.message;
+  });
+  auto row = found == figures.end() ? edge_figures{} : *found;
+  return {{"from", edge.from},
+          {"to", edge.to},
+          {"message", edge.message},
+          {"links", edge.links},
+          {"remote", edge.remote},
+          {"per_second", figure(row.rate_per_s)},
+          {"staleness", figure(row.staleness)},
+          {"drift", figure(row.drift)}};
+}
+
+/// A candidate or a compiler may write bytes that are no UTF-8.
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 json hops_json(const run_view& run) {
@@ -163,13 +194,40 @@ json batches_json(const run_view& run) {
 std::string run_json(const run_view& run, size_t kernels) {
   json object = {{"stages", stages_json(run)},
                  {"evaluations", evaluations_json(run)},
-                 {"best_kernels", samples_json(run, kernels)},
+                 {"best_kernels", kernels_json(run, kernels)},
                  {"hops", hops_json(run)},
                  {"drift", drift_json(run)},
                  {"masked", masked_json(run)},
                  {"batches", batches_json(run)}};
   object.update(counts_json(run));
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text_of(object);
+}
+
+std::string samples_json(const std::vector<sample_record>& samples) {
+  auto list = json::array();
+  for (auto& x : samples) {
+    auto row = sample_json(x);
+    row.update({{"category", x.category}, {"detail", x.detail}});
+    list.push_back(std::move(row));
+  }
+  return text_of({{"samples", list}});
+}
+
+std::string topology_json(const topology& graph,
+                          std::span<const edge_figures> figures) {
+  auto nodes = json::array(), edges = json::array();
+  for (auto& node : graph.nodes) {
+    json actors = json::object();
+    for (auto& [kind, count] : node.actors)
+      actors[std::string{kind}] = count;
+    nodes.push_back({{"name", node.name},
+                     {"address", node.address},
+                     {"head", node.head},
+                     {"actors", actors}});
+  }
+  for (auto& edge : graph.edges)
+    edges.push_back(edge_json(edge, figures));
+  return text_of({{"nodes", nodes}, {"edges", edges}});
 }
 
 std::string evaluation_json(const eval_column& column) {

@@ -2,7 +2,9 @@
 
 #include "tools/swage/run_view.hpp"
 
+#include <span>
 #include <string>
+#include <vector>
 
 namespace swage {
 
@@ -24,6 +26,13 @@ std::string sample_text(const sample_record& sample);
 
 /// All of it as one JSON object.
 std::string run_json(const run_view& run, size_t kernels);
+
+/// Samples, those that failed with why, as one JSON object.
+std::string samples_json(const std::vector<sample_record>& samples);
+
+/// The actor graph and what was measured on its edges as one JSON object.
+std::string topology_json(const topology& graph,
+                          std::span<const edge_figures> figures);
 
 /// One evaluation as a JSON object.
 std::string evaluation_json(const eval_column& column);

@@ -16,9 +16,12 @@ namespace {
 
 constexpr uint32_t most_checkpoints = 1'000'000;
 
+constexpr std::string_view model_files[] = {"config.json", "tokenizer.json",
+                                            "model.safetensors"};
+
 result<void> check_model(const fs::path& folder) {
   std::error_code failed;
-  for (auto* name : {"config.json", "tokenizer.json", "model.safetensors"})
+  for (auto name : model_files)
     if (!fs::exists(folder / name, failed))
       return fail(ec::not_found,
                   fmt::format("{} is not a checkpoint: it has no {}",
@@ -49,11 +52,11 @@ result<checkpoint_info> find_checkpoint(const fs::path& at) {
       return tl::unexpected{ok.error()};
     if (!checkpoint_store::is_checkpoint(whole))
       return checkpoint_info{.directory = whole};
-    return checkpoint_store::open(whole);
+    return checkpoint_store::open(whole, model_files);
   }
   std::vector<std::string> rejected;
   checkpoint_store store{whole / "checkpoints", most_checkpoints};
-  auto newest = store.newest_valid(&rejected);
+  auto newest = store.newest_valid(&rejected, model_files);
   if (!newest)
     return fail(ec::not_found,
                 fmt::format("the run in {} has no valid checkpoint yet{}{}",

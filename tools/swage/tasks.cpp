@@ -3,6 +3,7 @@
 #include "runtime/observe/table.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/prototype.hpp"
+#include "runtime/task/suite.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/task_sets.hpp"
@@ -39,6 +40,23 @@ result<config> load(const show_arguments& given) {
   return settings;
 }
 
+/// All of a suite named on the command line, else one set of the
+/// configuration's tasks; to find an id in, every set.
+result<std::vector<task>> load_tasks(const show_arguments& given,
+                                     const config& settings) {
+  if (!given.suite.empty())
+    return load_suite(settings.tasks.suite, settings.verifier);
+  auto sets = load_task_sets(settings);
+  if (!sets)
+    return tl::unexpected{sets.error()};
+  if (given.id.empty())
+    return std::move(part_of(*sets, given.part));
+  auto all = std::move(sets->train);
+  for (auto* more : {&sets->validation, &sets->held_out})
+    all.insert(all.end(), more->begin(), more->end());
+  return all;
+}
+
 int print_list(const std::vector<task>& all, bool json) {
   if (json) {
     auto list = nlohmann::ordered_json::array();
@@ -68,7 +86,7 @@ result<task> with_arguments(const task& what, const config& settings) {
                             needs_programs(settings.tasks));
   if (!judge)
     return tl::unexpected{judge.error()};
-  return (*judge)->load(what);
+  return load_named(**judge, what, "task " + what.id);
 }
 
 int print_task(const task& what, const config& settings, bool json) {
@@ -101,17 +119,12 @@ int show(const show_arguments& given) {
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
-  auto sets = load_task_sets(*settings);
-  if (!sets)
-    return report(sets.error());
-  auto& part = part_of(*sets, given.part);
+  auto all = load_tasks(given, *settings);
+  if (!all)
+    return report(all.error());
   if (given.id.empty())
-    return print_list(part, given.json);
-  // An id is looked for in every set, so that --part need not be known.
-  std::vector<task> all = sets->train;
-  for (auto* more : {&sets->validation, &sets->held_out})
-    all.insert(all.end(), more->begin(), more->end());
-  auto one = task_by_id(all, given.id);
+    return print_list(*all, given.json);
+  auto one = task_by_id(*all, given.id);
   return one ? print_task(*one, *settings, given.json) : report(one.error());
 }
 
@@ -121,20 +134,23 @@ action add_tasks(CLI::App& app) {
   auto given = std::make_shared<show_arguments>();
   auto* sub = app.add_subcommand("tasks", "Shows the tasks of a "
                                           "configuration.");
+  sub->footer(exit_statuses);
   sub->require_subcommand(1);
   auto* list = sub->add_subcommand("show", "Lists a set of tasks, or shows "
                                            "one of them.");
+  list->footer(exit_statuses);
   list->add_option("CONFIG", given->file,
                    "The configuration; default: all defaults.");
   list
     ->add_option("--set", given->overrides,
                  "Overrides one knob: table.key=value.")
     ->allow_extra_args(false);
-  list->add_option("--tasks", given->suite,
-                   "A folder or JSON-lines file of KernelBench-style modules "
-                   "instead.");
+  auto* suite = list->add_option("--tasks", given->suite,
+                                 "All of a folder or JSON-lines file of "
+                                 "KernelBench-style modules instead.");
   list->add_option("--part", given->part, "Which set.")
     ->check(CLI::IsMember({"train", "validation", "held-out"}))
+    ->excludes(suite)
     ->capture_default_str();
   list->add_option("--id", given->id, "Shows this task whole.");
   list->add_flag("--json", given->json, "Prints one JSON object.");

@@ -9,6 +9,7 @@
 #include "tools/swage/commands.hpp"
 #include "tools/swage/final_report.hpp"
 #include "tools/swage/fork.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/policy_parts.hpp"
 #include "tools/swage/run_folder.hpp"
 #include "tools/swage/stop_signals.hpp"
@@ -97,12 +98,6 @@ bool is_head(const config& settings, const std::string& node) {
   return node.empty() || node == settings.cluster.head;
 }
 
-int dry_run(const config& settings) {
-  fmt::print("{}\n{}", config_text(settings),
-             topology_text(make_topology(settings)));
-  return 0;
-}
-
 /// The child: runs the node in this process.
 int run_as_node(const train_arguments& given, const config& settings) {
   auto name = given.node.empty() ? "head" : given.node;
@@ -140,13 +135,34 @@ std::string fork_note(const checkpoint_info& point, const config& settings) {
                      fmt::join(settings.run.stages, ","));
 }
 
+std::string folder_of(const train_arguments& given, const config& settings) {
+  return given.out.empty() ? "runs/" + settings.run.name : given.out;
+}
+
+/// What a dry run was told about the folder, the run would be refused for.
+result<void> check_folder(const train_arguments& given,
+                          const config& settings) {
+  bool told = !given.out.empty() || given.resume;
+  return told && is_head(settings, given.node)
+           ? check_start(folder_of(given, settings), given.resume)
+           : result<void>{};
+}
+
+int dry_run(const train_arguments& given, const config& settings) {
+  if (auto ok = check_folder(given, settings); !ok)
+    return report(ok.error());
+  fmt::print("{}\n{}", config_text(settings),
+             topology_text(make_topology(settings)));
+  return 0;
+}
+
 /// The parent: prepares the folder, then keeps a child running.
 int run_as_parent(const train_arguments& given, const config& settings,
                   const std::optional<checkpoint_info>& point) {
   for (auto& program : {worker_program(), python_program()})
     if (!program)
       return report(program.error());
-  auto path = given.out.empty() ? "runs/" + settings.run.name : given.out;
+  auto path = folder_of(given, settings);
   std::vector<std::string> notes;
   bool head = is_head(settings, given.node);
   auto folder = head ? run_folder::open(path, settings, given.resume, notes)
@@ -202,7 +218,7 @@ int train(const train_arguments& given) {
     if (auto ok = check_node(*settings, given.node); !ok)
       return report(ok.error());
   if (given.dry_run)
-    return dry_run(*settings);
+    return dry_run(given, *settings);
   return given.incarnation ? run_as_node(given, *settings)
                            : run_as_parent(given, *settings, point);
 }
@@ -224,9 +240,11 @@ action add_train(CLI::App& app) {
   sub->add_option("--out", given->out,
                   "The run's folder; default: runs/<run.name>.");
   sub->add_flag("--resume", given->resume, "Continues the run in that folder.");
-  sub->add_option("--fork", given->fork,
-                  "Begins a new run with the weights of a checkpoint of this "
-                  "step; needs --from and --out.");
+  sub
+    ->add_option("--fork", given->fork,
+                 "Begins a new run with the weights of a checkpoint of this "
+                 "step; needs --from and --out.")
+    ->check(whole_number(0));
   sub->add_option("--from", given->from,
                   "The folder of the run that a fork begins in.");
   sub->add_option("--node", given->node,

@@ -1,6 +1,8 @@
 #include "runtime/config/built.hpp"
+#include "runtime/config/load_config.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/task/prototype.hpp"
+#include "runtime/task/text_file.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/verdict_text.hpp"
@@ -16,8 +18,8 @@ namespace swage {
 namespace {
 
 struct verify_arguments {
-  std::string task, candidate;
-  verifier_config how;
+  std::string task, candidate, target, form;
+  std::vector<std::string> overrides;
   bool json = false, no_measure = false, print_signature = false;
 };
 
@@ -30,8 +32,42 @@ int print_signature(const task& what) {
   return 0;
 }
 
-int print_verdict(const verdict& outcome, bool json) {
-  auto reward = score(outcome, make_reward_options({}));
+/// The defaults and what was said about them.
+result<config> load(const verify_arguments& given) {
+  for (auto& one : given.overrides)
+    if (!one.starts_with("verifier.") && !one.starts_with("reward."))
+      return fail(ec::invalid_argument,
+                  fmt::format("--set {}: expected a knob of [verifier] or "
+                              "[reward], which are all that verify reads",
+                              one));
+  auto settings = parse_config("", "the defaults", given.overrides);
+  if (!settings)
+    return settings;
+  auto& how = settings->verifier;
+  how.measure = how.measure && !given.no_measure;
+  how.target = given.target.empty() ? how.target : given.target;
+  how.form = given.form.empty() ? how.form : given.form;
+  for (auto built : {check_built("verifier.target", how.target),
+                     check_built("verifier.form", how.form)})
+    if (!built)
+      return tl::unexpected{built.error()};
+  return settings;
+}
+
+/// What is too fast to be believed is for a person to say. Candidates are not
+/// told where the bound is, so this is no part of the verdict.
+void print_bound(const config& settings) {
+  fmt::print(stderr,
+             "swage: more than verifier.excessive_speedup = {} is refused; if "
+             "the kernel does its work, allow more with --set "
+             "verifier.excessive_speedup=NUMBER\n",
+             settings.verifier.excessive_speedup);
+}
+
+int print_verdict(const verdict& outcome, const config& settings, bool json) {
+  auto reward = score(outcome, make_reward_options(settings.reward));
+  if (outcome.kind == category::cheating_excessive_speedup)
+    print_bound(settings);
   if (json)
     fmt::print("{}\n", verdict_json(outcome, reward));
   else
@@ -40,37 +76,37 @@ int print_verdict(const verdict& outcome, bool json) {
   return verdict_exit_code(outcome);
 }
 
-int verify(verify_arguments given) {
-  given.how.measure = !given.no_measure;
-  for (auto built : {check_built("verifier.target", given.how.target),
-                     check_built("verifier.form", given.how.form)})
-    if (!built)
-      return report(built.error());
-  auto what = read_task(given.task, given.how);
+int verify(const verify_arguments& given) {
+  auto settings = load(given);
+  if (!settings)
+    return report(settings.error());
+  auto what = read_task(given.task, settings->verifier);
   if (!what)
     return report(what.error());
   std::string response;
   if (!given.print_signature) {
     if (given.candidate.empty())
       return report({ec::invalid_argument, "verify needs --candidate FILE"});
-    auto text = read_file(given.candidate, "the candidate");
+    auto text = read_text_file(given.candidate, "the candidate");
     if (!text)
       return report(text.error());
     response = std::move(*text);
   }
-  auto judge = start_engine(given.how);
+  auto judge = start_engine(settings->verifier);
   if (!judge)
     return report(judge.error());
-  auto loaded = (*judge)->load(*what);
+  auto loaded = load_named(**judge, *what, given.task);
   if (!loaded && loaded.error().code == ec::task_invalid && given.json)
     return print_verdict(
-      {.kind = category::task_invalid, .detail = loaded.error().message}, true);
+      {.kind = category::task_invalid, .detail = loaded.error().message},
+      *settings, true);
   if (!loaded)
     return report(loaded.error());
   if (given.print_signature)
     return print_signature(*loaded);
   return print_verdict(
-    (*judge)->verify(*loaded, {given.candidate, response}, {}), given.json);
+    (*judge)->verify(*loaded, {given.candidate, response}, {}), *settings,
+    given.json);
 }
 
 } // namespace
@@ -79,6 +115,7 @@ action add_verify(CLI::App& app) {
   auto given = std::make_shared<verify_arguments>();
   auto* sub = app.add_subcommand(
     "verify", "Judges a kernel against a KernelBench-style PyTorch module.");
+  sub->footer(exit_statuses);
   sub
     ->add_option("--task", given->task,
                  "Python file with Model, get_inputs and get_init_inputs.")
@@ -86,15 +123,19 @@ action add_verify(CLI::App& app) {
   sub->add_option("--candidate", given->candidate,
                   "Source file, or a response with a fenced block.");
   sub
-    ->add_option("--target", given->how.target,
-                 "What it is built for and run on.")
-    ->check(CLI::IsMember({"cpu", "cuda", "cuda-host", "musa"}))
-    ->capture_default_str();
+    ->add_option("--target", given->target,
+                 "What it is built for and run on; default: cpu.")
+    ->check(CLI::IsMember({"cpu", "cuda", "cuda-host", "musa"}));
   sub
-    ->add_option("--form", given->how.form,
-                 "One C++ function, or a Python module with ModelNew.")
-    ->check(CLI::IsMember({"function", "module"}))
-    ->capture_default_str();
+    ->add_option("--form", given->form,
+                 "One C++ function, or a Python module with ModelNew; "
+                 "default: function.")
+    ->check(CLI::IsMember({"function", "module"}));
+  sub
+    ->add_option("--set", given->overrides,
+                 "Overrides one knob of [verifier] or [reward]: "
+                 "table.key=value. May be repeated.")
+    ->allow_extra_args(false);
   sub->add_flag("--no-measure", given->no_measure, "Does not time it.");
   sub->add_flag("--print-signature", given->print_signature,
                 "Prints the prototype that a candidate must define.");

@@ -2,12 +2,12 @@
 #include "runtime/verify/extract.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/sampler.hpp"
 #include "tools/swage/terminal_progress.hpp"
 #include "tools/swage/verdict_text.hpp"
 
 #include <CLI/Option.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -124,7 +124,7 @@ int write(const write_arguments& given) {
                             needs_programs(settings->tasks));
   if (!judge)
     return report(judge.error());
-  auto loaded = (*judge)->load(*what);
+  auto loaded = load_named(**judge, *what, given.task);
   if (!loaded)
     return report(loaded.error());
   if (needs_programs(settings->tasks) && loaded->program.empty())
@@ -153,6 +153,7 @@ action add_write(CLI::App& app) {
   auto given = std::make_shared<write_arguments>();
   auto* sub = app.add_subcommand(
     "write", "Writes the best verified kernel for a PyTorch module.");
+  sub->footer(exit_statuses);
   sub
     ->add_option("--checkpoint", given->checkpoint,
                  "A checkpoint, or the folder of a run: its newest one.")
@@ -162,18 +163,19 @@ action add_write(CLI::App& app) {
                  "Python file with Model, get_inputs and get_init_inputs.")
     ->required();
   sub->add_option("--samples", given->samples, "How many are drawn.")
-    ->check(CLI::Range(1, 65536))
+    ->check(whole_number(1, 65536))
     ->capture_default_str();
   sub->add_option("--seed", given->seed, "Seed of the draws.")
+    ->check(whole_number(0))
     ->capture_default_str();
   sub
     ->add_option("--temperature", given->temperature,
                  "Sampling temperature; default: rollout.eval_temperature.")
-    ->check(CLI::Range(0.01, 10.0));
+    ->check(number(0.01, 10));
   sub
     ->add_option("--top-p", given->top_p,
                  "Nucleus sampling; default: rollout.eval_top_p.")
-    ->check(CLI::Range(0.01, 1.0));
+    ->check(number(0.01, 1));
   sub->add_flag("--json", given->json, "Prints one JSON object.");
   return [given] { return write(*given); };
 }

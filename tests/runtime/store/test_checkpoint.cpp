@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <fstream>
+#include <string_view>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -48,6 +49,38 @@ TEST_CASE("a checkpoint reads back what it says", "[runtime][store]") {
   CHECK(newest->hash == 7000);
   CHECK(newest->stage == "sft");
   CHECK(read_file(newest->directory / "model.bin").value() == "seven");
+}
+
+TEST_CASE("who needs some files alone checks those alone", "[runtime][store]") {
+  folder tmp;
+  checkpoint_store store{tmp.path, 3};
+  auto written = store.write(at(7), [](const fs::path& directory) {
+    return weights("seven")(directory).and_then(
+      [&] { return write_durably(directory / "optimizer.bin", "state"); });
+  });
+  REQUIRE(written);
+  fs::remove(written->directory / "optimizer.bin");
+  CHECK_FALSE(checkpoint_store::open(written->directory));
+  CHECK_FALSE(store.newest_valid());
+  std::string_view wanted[] = {"model.bin"};
+  CHECK(checkpoint_store::open(written->directory, wanted));
+  CHECK(store.newest_valid(nullptr, wanted));
+  std::ofstream{written->directory / "model.bin"} << "eight";
+  CHECK_FALSE(checkpoint_store::open(written->directory, wanted));
+}
+
+TEST_CASE("a manifest that is none says what one has", "[runtime][store]") {
+  folder tmp;
+  fs::create_directories(tmp.path);
+  for (auto* text : {"", "[]", "{\"step\": \"x\"}"}) {
+    std::ofstream{tmp.path / "manifest.json"} << text;
+    auto opened = checkpoint_store::open(tmp.path);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().code == ec::corrupt);
+    CHECK(opened.error().message.find("manifest.json: expected a checkpoint's")
+          != std::string::npos);
+    CHECK(opened.error().message.find("json.exception") == std::string::npos);
+  }
 }
 
 TEST_CASE("only the newest checkpoints are kept", "[runtime][store]") {

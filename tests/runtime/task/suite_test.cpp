@@ -1,4 +1,5 @@
 #include "runtime/task/suite.hpp"
+#include "runtime/task/text_file.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <set>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace swage;
@@ -130,6 +132,34 @@ TEST_CASE("a file without a model is no task", "[task][suite]") {
   CHECK(loaded.error().message.find("mine.py:1") != std::string::npos);
   CHECK(load_task_file(here.path() / "gone.py", {}).error().code
         == ec::not_found);
+}
+
+TEST_CASE("what is no file is refused unopened", "[task][suite]") {
+  folder here;
+  auto pipe = here.path() / "pipe.py";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (auto& path : {pipe, here.path(), std::filesystem::path{"/dev/zero"}}) {
+    auto loaded = load_task_file(path, {});
+    REQUIRE_FALSE(loaded);
+    CHECK(loaded.error().code == ec::invalid_argument);
+    CHECK(loaded.error().message.find(path.string()) != std::string::npos);
+  }
+  CHECK(refusal(pipe).find("found a pipe") != std::string::npos);
+}
+
+TEST_CASE("a task's file is text in UTF-8", "[task][suite]") {
+  folder here;
+  const std::string module = "class Model: pass\ndef get_inputs(): pass\n";
+  auto marked = load_task_file(here.write("marked.py", "\xef\xbb\xbf" + module),
+                               {});
+  REQUIRE(marked);
+  CHECK(marked->reference == module);
+  auto latin = load_task_file(here.write("latin.py", module + "# \xe9\n"), {});
+  REQUIRE_FALSE(latin);
+  CHECK(latin.error().message.ends_with(
+    "latin.py:3: expected UTF-8, found the byte 0xe9 at offset 43"));
+  CHECK_FALSE(load_task_file(
+    here.write("large.py", std::string(max_source_bytes + 1, '#')), {}));
 }
 
 TEST_CASE("a suite is split by its seed alone", "[task][suite]") {

@@ -282,7 +282,7 @@ TEST_CASE("a judge that died is started again with its tasks",
   auto what = loaded(doubled);
   auto before = judge().restarts();
   task deadly;
-  deadly.reference = "import os\nos._exit(1)\n";
+  deadly.reference = "import os\nos.abort()\n";
   auto status = judge().load(deadly);
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ec::infra);
@@ -306,4 +306,36 @@ TEST_CASE("the judge tells the version of its torch", "[verify][judge]") {
   auto version = judge().torch_version();
   REQUIRE(version);
   CHECK(version->find('.') != std::string::npos);
+}
+
+TEST_CASE("an error is told by the task's own line", "[verify][judge]") {
+  auto told = [](const std::string& text) {
+    task what;
+    what.reference = text;
+    auto said = refusal(what);
+    CHECK_FALSE(mentions(said, ".py"));
+    return said;
+  };
+  CHECK(told("\n\nraise KeyError(3)\n")
+        == "the reference raises KeyError in line 3: 3");
+  CHECK(mentions(told("x = 1\nclass Model(:\n    pass\n"),
+                 "the reference raises SyntaxError in line 2: "));
+  // Raised in the judge, which calls it with what get_init_inputs returns.
+  auto few = module_of("return x", "x=torch.rand(2)", "pass");
+  few.reference += "\n\ndef get_init_inputs():\n    return [1]\n";
+  CHECK(mentions(told(few.reference), "raises TypeError: "));
+}
+
+TEST_CASE("a task that ends the interpreter is invalid", "[verify][judge]") {
+  auto restarts = judge().restarts();
+  for (auto* call : {"os._exit(0)", "sys.exit(0)"}) {
+    task what;
+    what.reference = fmt::format("import os, sys\n{}\n", call);
+    CHECK(mentions(refusal(what), "raises SystemExit in line"));
+    CHECK(mentions(
+      refusal(module_of(fmt::format("import os, sys; {}; return x", call),
+                        "x=torch.rand(2)")),
+      "raises SystemExit"));
+  }
+  CHECK(judge().restarts() == restarts);
 }

@@ -132,3 +132,25 @@ TEST_CASE("a busy judge ends with its engine too",
   CHECK(one.judge->wait(100) == 0);
   CHECK(content(in.path / "said").empty());
 }
+
+TEST_CASE("a Python that cannot run the script is told of",
+          "[verify][python]") {
+  folder here;
+  auto refusal = [](const python_program& what) {
+    auto process = python_process::start(what);
+    auto reply = process ? (*process)->ask({{"op", "x"}}, {}, 20)
+                         : tl::unexpected{process.error()};
+    REQUIRE_FALSE(reply);
+    CHECK(reply.error().code == ec::unsupported);
+    CHECK(reply.error().message.find("SWAGE_PYTHON") != std::string::npos);
+    return reply.error().message;
+  };
+  auto what = script(here, "import no_such_module\n");
+  CHECK(refusal(what).find(
+          "script.py: ModuleNotFoundError: No module named 'no_such_module';")
+        != std::string::npos);
+  what.python = "/bin/true";
+  CHECK(refusal(what).starts_with("/bin/true cannot run script.py: it ended"));
+  what.python = here.path;
+  CHECK(refusal(what).starts_with(here.path.string() + " cannot run"));
+}

@@ -24,17 +24,18 @@ struct mistake {
 // x and y have 1024 elements, so that their ends are at a page's end.
 const mistake mistakes[] = {
   {"y[n + 1] = 1;", category::runtime_illegal_access,
-   "wrote 4 bytes past the end of output 0 (y), which has 4096 bytes"},
+   "wrote at byte offset 4100 of output 0 (y), past its end: it has 4096 "
+   "bytes"},
   {"y[0] = ((volatile const float*)x)[n];", category::runtime_illegal_access,
-   "read 0 bytes past the end of input 0 (x)"},
+   "read at byte offset 4096 of input 0 (x), past its end"},
   {"y[-1 - n] = 1;", category::runtime_illegal_access,
-   "4100 bytes before output 0 (y)"},
+   "at byte offset -4100 of output 0 (y), before its begin"},
   {"*(volatile float*)nullptr = 1;", category::runtime_illegal_access,
    "wrote through a null or invalid pointer"},
   {"y[n * n * n] = 1;", category::runtime_illegal_access,
    "belongs to no argument"},
   {"const_cast<float*>(x)[3] = 1;", category::correctness_input_changed,
-   "wrote 12 bytes into input 0 (x), which must not change"},
+   "wrote at byte offset 12 of input 0 (x), which must not change"},
   {"volatile char big[32 << 20]; for (int i = 0; i < 32 << 20; i += 4096) "
    "big[i] = 1;",
    category::runtime_illegal_access, "stack overflowed"},
