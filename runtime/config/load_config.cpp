@@ -34,8 +34,12 @@ std::string found(const toml::node& node) {
     return fmt::format("{}", number->get());
   if (auto* number = node.as_floating_point())
     return fmt::format("{}", number->get());
-  if (node.is_array())
-    return "a list";
+  if (auto* list = node.as_array()) {
+    std::string items;
+    for (auto& item : *list)
+      items += (items.empty() ? "" : ", ") + found(item);
+    return list->size() > 8 ? "a list" : fmt::format("the list [{}]", items);
+  }
   return node.is_table() ? "a table" : "a date or time";
 }
 
@@ -110,6 +114,14 @@ struct loader {
   result<void> override_with(const std::string& assignment);
 };
 
+/// What is probably meant by a key that [table] does not have.
+std::string nearest_path(std::string_view table, std::string_view key) {
+  static constexpr std::string_view node[] = {"node"};
+  return table == "cluster" && !nearest(key, node).empty()
+           ? "[[cluster.node]]"
+           : nearest_knob(table, key);
+}
+
 std::string hint(const std::string& path) {
   return path.empty() ? "; `swage train --help-config` lists the known ones"
                       : fmt::format("; the nearest known key is {}", path);
@@ -127,7 +139,7 @@ result<void> loader::read_table(std::string_view table,
     if (!row)
       return wrong(at(key.source()),
                    fmt::format("unknown key {} in [{}]{}", key.str(), table,
-                               hint(nearest_knob(table, key))));
+                               hint(nearest_path(table, key))));
     if (auto ok = assign(*row, value, at(value.source())); !ok)
       return ok;
   }
@@ -303,9 +315,15 @@ result<config> load_config(const std::filesystem::path& file,
                            std::span<const std::string> overrides,
                            config_check also) {
   std::error_code failed;
-  if (!std::filesystem::is_regular_file(file, failed))
+  auto type = std::filesystem::status(file, failed).type();
+  if (type == std::filesystem::file_type::not_found)
     return fail(ec::not_found,
                 fmt::format("{}: no such configuration file", file.string()));
+  if (type != std::filesystem::file_type::regular)
+    return fail(ec::invalid_config,
+                fmt::format("{}: expected a configuration file, found a folder "
+                            "or a device",
+                            file.string()));
   std::ifstream in{file, std::ios::binary};
   std::string text(max_file_bytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -24,7 +24,8 @@ constexpr actor_kind kinds[] = {{"rollout", &actors_config::rollout},
 /// "host:port" with a port that is one.
 bool is_address(const std::string& text) {
   auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0)
+  if (colon == std::string::npos || colon == 0
+      || text.find_first_of(" \t\r\n/@") != std::string::npos)
     return false;
   uint16_t port = 0;
   auto end = text.data() + text.size();

@@ -104,7 +104,7 @@ result<void> resolve_paths(config& settings) {
                               name, policy->string()));
   settings.policy.path = policy->string();
   if (settings.tasks.suite != "generated") {
-    auto suite = find_data(settings.tasks.suite, "the tasks (tasks.suite)");
+    auto suite = find_data(settings.tasks.suite, "the tasks (tasks.suite, if not generated)");
     if (!suite)
       return tl::unexpected{suite.error()};
     settings.tasks.suite = suite->string();

@@ -171,13 +171,14 @@ constexpr std::array rules = {
          return c.verifier.form == "module" || c.verifier.target == "cpu"
                 || c.verifier.target == "cuda-host";
        },
-       "function form is for the targets cpu and cuda-host"},
+       "function form is for the targets cpu and cuda-host, so form is module for "
+       "the others"},
   rule{"tasks.taught", "tasks.train",
        [](const config& c) {
          return c.tasks.suite != "generated" || c.tasks.taught <= c.tasks.train;
        },
        "what is taught are training tasks, so taught is at most train"},
-  rule{"tasks.train", "tasks.level_weights",
+  rule{"tasks.level_weights", "",
        [](const config& c) {
          auto& weights = c.tasks.level_weights;
          return std::accumulate(weights.begin(), weights.end(), 0.0) > 0;

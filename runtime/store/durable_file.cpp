@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -33,6 +34,21 @@ tl::unexpected<error> os_error(const char* what, const fs::path& path) {
                                 std::strerror(errno)));
 }
 
+/// Opens a file to read it. A pipe is refused: it would be waited for.
+result<void> open_file(const fs::path& path, descriptor& into) {
+  into.value = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (into.value < 0)
+    return os_error("open", path);
+  struct stat what {};
+  if (::fstat(into.value, &what) != 0)
+    return os_error("look at", path);
+  if (!S_ISREG(what.st_mode))
+    return fail(ec::corrupt,
+                fmt::format("{}: expected a file, found something else",
+                            path.string()));
+  return {};
+}
+
 bool write_all(int fd, std::string_view content) {
   while (!content.empty()) {
     auto n = ::write(fd, content.data(), content.size());
@@ -48,9 +64,9 @@ bool write_all(int fd, std::string_view content) {
 } // namespace
 
 result<std::string> read_file(const fs::path& file) {
-  descriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (fd.value < 0)
-    return os_error("open", file);
+  descriptor fd{-1};
+  if (auto ok = open_file(file, fd); !ok)
+    return tl::unexpected{ok.error()};
   std::string out;
   char chunk[1 << 16];
   for (;;) {
@@ -91,9 +107,9 @@ result<void> sync_path(const fs::path& path) {
 }
 
 result<uint64_t> file_checksum(const fs::path& file) {
-  descriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (fd.value < 0)
-    return os_error("open", file);
+  descriptor fd{-1};
+  if (auto ok = open_file(file, fd); !ok)
+    return tl::unexpected{ok.error()};
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state{
     XXH3_createState(), XXH3_freeState};
   XXH3_64bits_reset(state.get());

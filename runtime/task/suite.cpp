@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t max_suite_bytes = size_t{1} << 30;
-constexpr auto byte_order_mark = "\xef\xbb\xbf";
 
 auto bad_line(const fs::path& file, size_t line, const std::string& what) {
   return fail(ec::invalid_argument,
@@ -59,8 +58,7 @@ result<task> finish(task what, const verifier_config& verifier) {
       fmt::format("[verifier] target '{}' and form '{}': expected cpu, "
                   "cuda, cuda-host or musa, and function or module",
                   verifier.target, verifier.form));
-  if (what.reference.starts_with(byte_order_mark))
-    what.reference.erase(0, 3);
+  drop_byte_order_mark(what.reference);
   what.eval = make_eval_spec(verifier);
   what.canonical = essence(what.reference);
   return what;

@@ -50,7 +50,13 @@ result<std::string> read_text_file(const fs::path& file, std::string_view what,
     return fail(ec::invalid_argument,
                 fmt::format("{}: cannot be read: {}", file.string(),
                             std::strerror(errno)));
+  drop_byte_order_mark(text);
   return text;
+}
+
+void drop_byte_order_mark(std::string& text) {
+  if (text.starts_with("\xef\xbb\xbf"))
+    text.erase(0, 3);
 }
 
 size_t utf8_character(std::string_view text, size_t i) {

@@ -55,12 +55,12 @@ class Channel:
     def end_with_engine(self):
         """Ends this process when the engine does, whatever it is doing: a
         task's own code may never come back to `receive`."""
-        gone, leave = select.poll(), os._exit
+        gone = select.poll()
         gone.register(self.socket, select.POLLRDHUP)
 
         def wait():
             gone.poll()
-            leave(0)
+            os._exit(0)
 
         threading.Thread(target=wait, daemon=True).start()
 

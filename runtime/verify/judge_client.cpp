@@ -168,6 +168,24 @@ struct judge_client::impl {
             {"seed", std::to_string(seed_of(key))}};
   }
 
+  /// A task whose code ends the interpreter is an invalid task, and no fault
+  /// of ours. Twice, so that a judge that died before is not laid to it.
+  result<json> load(const std::string& key, const std::string& source,
+                    const std::stop_token& stop) {
+    for (int attempt = 0;; ++attempt) {
+      auto reply = ask(load_request(key, source), {}, load_timeout_s, stop);
+      if (reply || !process || process->own_end().empty()
+          || reply.error().code != ec::infra)
+        return reply;
+      if (attempt > 0)
+        return json{{"ok", false},
+                    {"kind", "task_invalid"},
+                    {"what", fmt::format("the reference ends the interpreter "
+                                         "({})",
+                                         process->own_end())}};
+    }
+  }
+
   uint64_t seed_of(const std::string& key) const {
     return XXH3_64bits_withSeed(key.data(), key.size(), secret);
   }
@@ -184,8 +202,7 @@ struct judge_client::impl {
       auto status = check(*reply);
       if (status || status.error().code != ec::not_found || attempt > 0)
         return status;
-      auto again = ask(load_request(what.key, what.reference), {},
-                       load_timeout_s, {});
+      auto again = load(what.key, what.reference, {});
       if (!again)
         return tl::unexpected{again.error()};
       if (status = check(*again); !status)
@@ -233,8 +250,7 @@ result<task_ptr> judge_client::load(const task& what,
     return i->second;
   if (auto i = impl_->invalid.find(key); i != impl_->invalid.end())
     return tl::unexpected{i->second};
-  auto reply = impl_->ask(impl_->load_request(key, what.reference), {},
-                          load_timeout_s, stop);
+  auto reply = impl_->load(key, what.reference, stop);
   if (!reply)
     return tl::unexpected{reply.error()};
   if (impl_->known.size() + impl_->invalid.size() >= max_known) {

@@ -290,6 +290,14 @@ void python_process::end() {
   pid_ = socket_ = -1;
 }
 
+std::string python_process::own_end() const {
+  if (alive() || (WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL))
+    return {};
+  return WIFSIGNALED(status_)
+           ? fmt::format("signal {}", WTERMSIG(status_))
+           : fmt::format("exit status {}", WEXITSTATUS(status_));
+}
+
 double python_process::cpu_s() const {
   std::ifstream stat{fmt::format("/proc/{}/stat", pid_)};
   std::string text{std::istreambuf_iterator<char>{stat}, {}};

@@ -45,6 +45,10 @@ public:
                              const std::stop_token& stop = {});
 
   bool alive() const { return pid_ > 0; }
+
+  /// How it ended if it did so by itself: "exit status 3", "signal 6"; empty
+  /// if it was killed, by us or for want of memory.
+  std::string own_end() const;
   pid_t pid() const { return pid_; }
 
   /// CPU seconds of the process and of its children that it waited for.

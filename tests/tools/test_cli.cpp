@@ -159,6 +159,8 @@ TEST_CASE("a fork says what it needs", "[tools][cli]") {
   CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", made}),
              ContainsSubstring("expected the folder of a run"));
   std::filesystem::create_directories(run);
+  CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", run + "/."}),
+             ContainsSubstring("a folder of its own"));
   CHECK_THAT(refusal({"--fork", "3", "--from", run, "--out", made}),
              ContainsSubstring("has no checkpoint of that step"));
   CHECK_FALSE(std::filesystem::exists(made));

@@ -11,13 +11,18 @@ namespace swage {
 
 namespace {
 
-/// A NaN is in no range: every comparison with it is false.
+/// Whether `text` is a number from `low` to `high`, which is then written as
+/// its reader understands it: that one takes 010 for eight. A NaN is in no
+/// range: every comparison with it is false.
 template <class Number>
-bool is_from(const std::string& text, Number low, Number high) {
+bool is_from(std::string& text, Number low, Number high) {
   Number value{};
   auto* end = text.data() + text.size();
   auto [rest, failed] = std::from_chars(text.data(), end, value);
-  return failed == std::errc{} && rest == end && value >= low && value <= high;
+  if (failed != std::errc{} || rest != end || !(value >= low && value <= high))
+    return false;
+  text = fmt::format("{}", value);
+  return true;
 }
 
 template <class Number>

@@ -85,6 +85,10 @@ result<void> check_fork(const train_arguments& given, const config& settings) {
     return wrong("--fork STEP needs --from RUN_DIR, the run that it begins in");
   if (given.out.empty())
     return wrong("--fork STEP needs --out NEW_DIR, the folder of the new run");
+  std::error_code failed;
+  if (std::filesystem::equivalent(given.from, given.out, failed))
+    return wrong("--fork needs an --out other than --from: the new run has a "
+                 "folder of its own");
   if (given.resume)
     return wrong("--fork begins a new run and --resume continues one: give "
                  "one of them");
@@ -151,6 +155,8 @@ result<void> check_folder(const train_arguments& given,
 int dry_run(const train_arguments& given, const config& settings) {
   if (auto ok = check_folder(given, settings); !ok)
     return report(ok.error());
+  if (auto sets = load_task_sets(settings); !sets)
+    return report(sets.error());
   fmt::print("{}\n{}", config_text(settings),
              topology_text(make_topology(settings)));
   return 0;

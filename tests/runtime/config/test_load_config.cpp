@@ -81,6 +81,12 @@ TEST_CASE("a key like no other points to help", "[runtime][config]") {
            "train --help-config` lists the known ones");
 }
 
+TEST_CASE("nodes are found under a name near theirs", "[runtime][config]") {
+  CHECK(refusal("[[cluster.nodes]]\nname = \"a\"\n")
+        == "x.toml:1:11: unknown key nodes in [cluster]; the nearest known key "
+           "is [[cluster.node]]");
+}
+
 TEST_CASE("an unknown table names the nearest one", "[runtime][config]") {
   CHECK(refusal("[run]\nseed = 1\n[lerner]\nlr = 1\n")
         == "x.toml:3:2: unknown table [lerner]; the nearest is [learner]");
@@ -105,6 +111,8 @@ TEST_CASE("a wrong type says expected and found", "[runtime][config]") {
     refusal("[run]\nstages = \"sft\"\n")
     == "x.toml:2:10: run.stages must be a list, each one of teach, sft, "
        "rft, rl-single, rl-multi, eval, eval-validation, found the text \"sft\"");
+  CHECK(refusal("[tasks]\nlevel_weights = [1, \"x\"]\n")
+          .ends_with("found the list [1, the text \"x\"]"));
   CHECK(refusal("rollout = 3\n")
         == "x.toml:1:11: rollout must be a table, found 3");
 }
@@ -165,11 +173,18 @@ TEST_CASE("overrides are checked like the file", "[runtime][config]") {
 }
 
 TEST_CASE("a missing file is named in the error", "[runtime][config]") {
-  auto loaded = swage::load_config("/nonexistent/x.toml");
+  auto loaded = swage::load_config("/proc/none/x.toml");
   REQUIRE_FALSE(loaded.has_value());
   CHECK(loaded.error().code == swage::ec::not_found);
   CHECK(loaded.error().message
-        == "/nonexistent/x.toml: no such configuration file");
+        == "/proc/none/x.toml: no such configuration file");
+}
+
+TEST_CASE("a folder is no configuration", "[runtime][config]") {
+  auto loaded = swage::load_config("/proc");
+  REQUIRE_FALSE(loaded.has_value());
+  CHECK(loaded.error().code == swage::ec::invalid_config);
+  CHECK(loaded.error().message.starts_with("/proc: expected a configuration"));
 }
 
 TEST_CASE("a huge file is not a configuration", "[runtime][config]") {

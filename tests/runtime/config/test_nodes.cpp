@@ -81,7 +81,7 @@ TEST_CASE("bad names and addresses are refused", "[runtime][config]") {
   for (auto name : {"", "../x", "a b", ".hidden"})
     CHECK(refusal(node(name, "a:1")).starts_with("x.toml:1:"));
   for (auto address :
-       {"", "host", ":1", "host:", "host:0", "host:70000", "host:12a"})
+       {"", "host", ":1", "host:", "host:0", "host:70000", "host:12a", "a b:1"})
     CHECK(refusal(node("a", address)).find("must be host:port")
           != std::string::npos);
   CHECK(refusal(node("a", "h:1") + node("a", "h:2")).starts_with("x.toml:4:"));

@@ -40,15 +40,15 @@ TEST_CASE("the source folder holds the data", "[runtime][config]") {
 }
 
 TEST_CASE("a missing worker says where it was expected", "[runtime][config]") {
-  environment_guard bin{"SWAGE_BIN", "/nonexistent"};
+  environment_guard bin{"SWAGE_BIN", "/proc/none"};
   auto program = worker_program();
   REQUIRE_FALSE(program.has_value());
-  CHECK(program.error().message.find("/nonexistent/swage-worker")
+  CHECK(program.error().message.find("/proc/none/swage-worker")
         != std::string::npos);
 }
 
 TEST_CASE("a missing Python says what to set", "[runtime][config]") {
-  environment_guard python{"SWAGE_PYTHON", "/nonexistent/python"};
+  environment_guard python{"SWAGE_PYTHON", "/proc/none/python"};
   auto program = python_program();
   REQUIRE_FALSE(program.has_value());
   CHECK(program.error().message.find("SWAGE_PYTHON") != std::string::npos);

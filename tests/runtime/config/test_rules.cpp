@@ -83,7 +83,6 @@ TEST_CASE("each pair of knobs can contradict itself", "[runtime][config]") {
     row{{"cluster.tls_ca=k"}, "cluster.tls_ca", "cluster.tls_certificate"},
     row{{"verifier.target=cuda"}, "verifier.form", "verifier.target"},
     row{{"tasks.taught=1001"}, "tasks.taught", "tasks.train"},
-    row{{"tasks.level_weights=0,0"}, "tasks.train", "tasks.level_weights"},
     row{{"tasks.level_weights=1,1,1,1"}, "tasks.level_weights", "tasks.suite"},
     row{{"run.stages=eval-validation", "tasks.validation=0"},
         "run.stages",
@@ -110,6 +109,13 @@ TEST_CASE("stages in a wrong order are located", "[runtime][config]") {
   CHECK(loaded.error().message
         == "run.stages = [\"sft\", \"teach\"] (x.toml:2:10): sft trains what "
            "teach or rft collected, so one of them is before it");
+}
+
+TEST_CASE("weights that draw no task are located", "[runtime][config]") {
+  auto loaded = parse_config("[tasks]\nlevel_weights = [0, 0]\n", "x.toml");
+  REQUIRE_FALSE(loaded.has_value());
+  CHECK(loaded.error().message.starts_with(
+    "tasks.level_weights = [0, 0] (x.toml:2:17): tasks of some level"));
 }
 
 TEST_CASE("token weights must fit between the nodes", "[runtime][config]") {

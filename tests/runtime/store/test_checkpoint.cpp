@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -81,6 +82,15 @@ TEST_CASE("a manifest that is none says what one has", "[runtime][store]") {
           != std::string::npos);
     CHECK(opened.error().message.find("json.exception") == std::string::npos);
   }
+}
+
+TEST_CASE("a manifest that is a pipe is not waited for", "[runtime][store]") {
+  folder tmp;
+  fs::create_directories(tmp.path);
+  REQUIRE(::mkfifo((tmp.path / "manifest.json").c_str(), 0600) == 0);
+  auto opened = checkpoint_store::open(tmp.path);
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().code == ec::corrupt);
 }
 
 TEST_CASE("only the newest checkpoints are kept", "[runtime][store]") {

@@ -154,6 +154,8 @@ TEST_CASE("a task's file is text in UTF-8", "[task][suite]") {
                                {});
   REQUIRE(marked);
   CHECK(marked->reference == module);
+  CHECK(read_text_file(here.write("marked.cpp", "\xef\xbb\xbfint i;"), "code")
+        == "int i;");
   auto latin = load_task_file(here.write("latin.py", module + "# \xe9\n"), {});
   REQUIRE_FALSE(latin);
   CHECK(latin.error().message.ends_with(
