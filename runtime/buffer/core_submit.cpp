@@ -108,11 +108,11 @@ void buffer_core::complete(live_item& one) {
 }
 
 void buffer_core::complete_group(live_item& one) {
-  auto enough = std::min(how_.buffer.min_group, one.row.samples);
   auto judged = count_judged(one);
-  if (judged == 0 || judged < enough)
+  if (judged == 0)
     return discard(one, discard_reason::infra);
-  if (all_failed(one))
+  if (judged >= std::min(how_.buffer.min_group, one.row.samples)
+      && all_failed(one))
     add_repair(one);
   if (how_.buffer.dynamic_sampling && !has_spread(one, how_.buffer.min_spread))
     return discard(one, discard_reason::no_spread);

@@ -92,6 +92,9 @@ TEST_CASE("staleness counts from the oldest trained token",
   CHECK(summarize(two, stage_kind::rl_multi, item_kind::task).success);
   two.turns[0].versions.clear();
   CHECK(summarize(two, stage_kind::rl_multi, item_kind::task).dropped);
+  // A prompt that is too long for the policy has no tokens and has failed.
+  two.turns[1].versions.clear();
+  CHECK_FALSE(summarize(two, stage_kind::eval, item_kind::eval).dropped);
 }
 
 TEST_CASE("returns that differ too little are no spread", "[buffer][submit]") {
