@@ -368,6 +368,8 @@ void rollout_core::drop_lease(uint64_t lease, rollout_effects& out) {
     }
     if (it->second.at == phase::decoding)
       out.cancel.push_back(it->first);
+    if (it->second.at == phase::judging)
+      out.cancel_verify.push_back({it->second.pool, it->first});
     it = samples_.erase(it);
   }
 }
