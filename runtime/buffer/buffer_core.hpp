@@ -183,6 +183,7 @@ private:
 
   // core_progress.cpp
   std::string waiting_for() const;
+  bool lacks_examples() const;
   std::string waiting_in_rl() const;
   void touch(double now);
 
