@@ -42,7 +42,7 @@ extent whole() {
           .waiting_pairs = 3,
           .measured = 6,
           .waiting_measured = 4,
-          .teaching = {"tasks.taught=300", "learner.sft_steps=400"},
+          .teaching = {},
           .training = {},
           .keep = true};
 }

@@ -85,7 +85,7 @@ fs::path taught_policy(config settings, const fs::path& scratch) {
     return place;
   }
   std::fprintf(stderr, "teaching a policy: %u tasks, %u steps; kept in %s\n",
-               settings.tasks.train, settings.learner.sft_steps,
+               settings.tasks.taught, settings.learner.sft_steps,
                place.c_str());
   auto start = steady::now();
   auto out = scratch / "teach";
