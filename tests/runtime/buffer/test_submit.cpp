@@ -147,6 +147,18 @@ TEST_CASE("a group with too few judged samples is infra", "[buffer][submit]") {
   CHECK(queued_repair(b) == nullptr);
 }
 
+TEST_CASE("a group is trained though a repair would need more of it",
+          "[buffer][submit]") {
+  auto how = small_config();
+  how.rollout.group_size = how.buffer.min_group = 3;
+  bench b(how);
+  auto one = b.take(1).front();
+  b.give(one, infra_sample(one.work.id, 0));
+  b.give(one, sample(one.work.id, 1, -1));
+  b.give(one, sample(one.work.id, 2, 1));
+  CHECK(b.row(one.work.id).status == item_status::verified);
+}
+
 TEST_CASE("an invalid task closes its item and cancels the rest",
           "[buffer][submit]") {
   bench b;
