@@ -85,7 +85,8 @@ std::vector<train_sample> make_train_samples(const judged_batch& from,
       sample.advantage = advantage[i];
       if (rl) {
         sample.behaviour = one->logprobs;
-        sample.group = from.samples[i].item;
+        if (settings.token_mean == "group")
+          sample.group = from.samples[i].item;
       }
       if (i < from.judgements.size()) {
         auto& judged = from.judgements[i];
