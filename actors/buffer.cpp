@@ -31,10 +31,8 @@ buffer_actor::behavior_type buffer_state::make_behavior() {
     },
     [this, &core](judgement_atom, const judgement_report& all) {
       return reply_later(
-        core.judged(all.epoch, all.judgements, parts_.wall_clock()));
-    },
-    [this, &core](drift_atom, uint64_t epoch, const drift_report& report) {
-      return reply_later(core.drift(epoch, report));
+        core.judged(all.epoch, all.judgements, all.drift,
+                    parts_.wall_clock()));
     },
     [this](commit_atom, uint64_t epoch, const step_report& report) {
       return commit(epoch, report);

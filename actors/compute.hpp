@@ -12,8 +12,8 @@
 
 namespace swage {
 
-/// The node's one measurement slot: decoding and building wait while a
-/// candidate is timed, briefly. Thread-safe.
+/// The node's one measurement slot: decoding waits while a candidate is
+/// timed, briefly. Thread-safe.
 class measure_gate {
 public:
   /// Enters or leaves a measurement; enters one at a time.

@@ -156,6 +156,13 @@ void coordinator_state::watch_time(const buffer_progress& progress) {
 
 void coordinator_state::watch_stall(const buffer_progress& progress) {
   const auto limit = parts_.settings.faults.stall_timeout_s;
+  if (progress.stuck && !core_.draining()) {
+    parts_.outcome->note_failure(
+      stalled_exit,
+      fmt::format("the run cannot go on: it waits for {}",
+                  progress.waiting_for));
+    return stop();
+  }
   if (core_.draining() || progress.waiting_s < remark_share * limit) {
     told_stall_.clear();
     return;

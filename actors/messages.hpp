@@ -33,11 +33,12 @@ struct rescore_reply {
   std::vector<std::vector<float>> logprobs; ///< Parallel to the sequences.
 };
 
-/// Judgements of one batch, stored before the learner may train it.
+/// Judgements of one batch and what they add up to, stored before the learner
+/// may train it.
 struct judgement_report {
   uint64_t epoch = 0;
-  uint64_t step = 0;
   std::vector<judgement> judgements;
+  drift_report drift;
 };
 
 /// The right to pull one version in chunks until it is closed or times out.
@@ -83,8 +84,9 @@ bool inspect(Inspector& f, rescore_reply& x) {
 
 template <class Inspector>
 bool inspect(Inspector& f, judgement_report& x) {
-  return f.object(x).fields(f.field("epoch", x.epoch), f.field("step", x.step),
-                            f.field("judgements", x.judgements));
+  return f.object(x).fields(f.field("epoch", x.epoch),
+                            f.field("judgements", x.judgements),
+                            f.field("drift", x.drift));
 }
 
 template <class Inspector>

@@ -191,14 +191,15 @@ void mirror_state::measure_floor() {
 void mirror_state::judge() {
   auto& what = work_->what;
   auto& scored = work_->scored;
+  auto rule = make_mask_rule(parts_.settings.learner, floor_.value());
+  rule.seed = parts_.settings.run.seed;
+  what.judgements = judge_batch(what, scored, rule, floor_.value());
+  // After that: no sample is a measure of itself.
   for (size_t i = 0; i < what.samples.size(); ++i)
     if (what.samples[i].oldest_version() + 1 == what.what.step) {
       auto& one = scored[i]; // No lag: all of it is floor.
       floor_.add(drift(one.current, one.behaviour).mean_abs);
     }
-  auto rule = make_mask_rule(parts_.settings.learner, floor_.value());
-  rule.seed = parts_.settings.run.seed;
-  what.judgements = judge_batch(what, scored, rule, floor_.value());
   drift_ = summarise(what.judgements,
                      batch_advantages(what.what, what.samples,
                                       parts_.settings.learner.std_floor),
@@ -207,14 +208,12 @@ void mirror_state::judge() {
 }
 
 void mirror_state::store() {
-  judgement_report report{work_->epoch, work_->what.what.step,
-                          work_->what.judgements};
+  judgement_report report{work_->epoch, work_->what.judgements, drift_};
   box_.ask(
     wiring_.buffer, timeout(),
     [this, turn = work_->turn] {
       if (!current(turn))
         return;
-      post(self_, wiring_.buffer, drift_atom_v, work_->epoch, drift_);
       if (parts_.on_drift)
         parts_.on_drift(drift_);
       deliver();

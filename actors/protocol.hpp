@@ -34,7 +34,6 @@ CAF_BEGIN_TYPE_ID_BLOCK(swage, caf::first_custom_type_id + 1800)
   CAF_ADD_ATOM(swage, swage, next_batch_atom)
   CAF_ADD_ATOM(swage, swage, fetch_atom)
   CAF_ADD_ATOM(swage, swage, judgement_atom)
-  CAF_ADD_ATOM(swage, swage, drift_atom)
   CAF_ADD_ATOM(swage, swage, commit_atom)
   CAF_ADD_ATOM(swage, swage, checkpointed_atom)
   CAF_ADD_ATOM(swage, swage, end_stage_atom)
@@ -138,10 +137,9 @@ using buffer_actor = caf::typed_actor<
   caf::result<next_reply>(next_batch_atom, uint64_t epoch, uint64_t after),
   // The payload of one sample, or `not_found`.
   caf::result<trajectory>(fetch_atom, uint64_t item, uint32_t index),
-  // Stores the mirror's judgements of one batch, or fails with `fenced`.
+  // Stores the mirror's judgements and the drift of one batch, or fails with
+  // `fenced`.
   caf::result<void>(judgement_atom, judgement_report),
-  // Stores one step's drift.
-  caf::result<void>(drift_atom, uint64_t epoch, drift_report),
   // Batch `step` was trained. Idempotent; fails with `fenced`.
   caf::result<void>(commit_atom, uint64_t epoch, step_report),
   // A checkpoint at `step` with chain hash `hash` is on disk.

@@ -186,6 +186,8 @@ void rollout_state::apply(rollout_effects effects) {
       apply(core_.on_generated({std::move(nothing)}, now()));
     }
   }
+  for (auto [pool, id] : effects.cancel_verify)
+    post(self_, pools_[pool], cancel_atom_v, parts_.who, id);
   for (auto& order : effects.verify)
     verify(std::move(order));
   for (auto& one : effects.submit)

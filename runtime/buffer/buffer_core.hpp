@@ -76,11 +76,11 @@ public:
   /// needs it).
   result<trajectory> fetch(uint64_t item, uint32_t index) const;
 
-  /// Stores the mirror's judgements of members of a recorded batch; the first
-  /// of each sample wins. `wall_s` is the time of day for `hops.trained`.
+  /// Stores the mirror's judgements of members of a recorded batch, and its
+  /// drift; the first of each sample and of each batch wins. `wall_s` is the
+  /// time of day for `hops.trained`.
   result<void> judged(uint64_t epoch, const std::vector<judgement>& all,
-                      double wall_s);
-  result<void> drift(uint64_t epoch, const drift_report& report);
+                      const drift_report& drift, double wall_s);
 
   /// Batch `report.step` was trained. Idempotent. Fails with `fenced`, or
   /// `invalid_argument` for a batch that is not the next to be committed.
@@ -183,6 +183,7 @@ private:
 
   // core_progress.cpp
   std::string waiting_for() const;
+  bool lacks_examples() const;
   std::string waiting_in_rl() const;
   void touch(double now);
 

@@ -149,11 +149,7 @@ live_item* buffer_core::oldest_repair() {
 }
 
 uint64_t buffer_core::retry_steps() const {
-  uint64_t steps = 0;
-  for (uint32_t i = 0; i < plan_.size(); ++i)
-    if (plan_[i].is_rl())
-      steps += book_.tally(i).batches;
-  return steps;
+  return book_.tally(stage_index()).batches;
 }
 
 /// Whether the verifier times what is correct. What is only to be imitated need

@@ -12,7 +12,7 @@ result<trajectory> buffer_core::fetch(uint64_t item, uint32_t index) const {
 
 result<void> buffer_core::judged(uint64_t epoch,
                                  const std::vector<judgement>& all,
-                                 double wall_s) {
+                                 const drift_report& drift, double wall_s) {
   if (auto ok = fenced(epoch); !ok)
     return ok;
   for (auto& one : all)
@@ -21,20 +21,14 @@ result<void> buffer_core::judged(uint64_t epoch,
                   fmt::format("sample ({}, {}) is judged in batch {}, which it "
                               "is not a member of",
                               one.item, one.index, one.step));
+  if (drift.step == 0 || drift.step > book_.last_batch())
+    return fail(ec::invalid_argument,
+                fmt::format("drift of batch {}, but the newest is {}",
+                            drift.step, book_.last_batch()));
   for (auto& one : all)
     if (!book_.batch_at(one.step).voided)
       journal_->put(one, wall_s);
-  return {};
-}
-
-result<void> buffer_core::drift(uint64_t epoch, const drift_report& report) {
-  if (auto ok = fenced(epoch); !ok)
-    return ok;
-  if (report.step == 0 || report.step > book_.last_batch())
-    return fail(ec::invalid_argument,
-                fmt::format("drift of batch {}, but the newest is {}",
-                            report.step, book_.last_batch()));
-  journal_->put(report);
+  journal_->put(drift);
   return {};
 }
 

@@ -42,6 +42,7 @@ buffer_progress buffer_core::progress(double now) const {
   out.journal_ok = writable();
   out.waiting_for = waiting_for();
   out.waiting_s = out.waiting_for.empty() ? 0 : now - since_;
+  out.stuck = lacks_examples();
   out.over = over();
   auto& checkpoints = book_.checkpoints();
   out.saved = (checkpoints.empty() ? 0 : checkpoints.back().step)
@@ -83,9 +84,9 @@ std::string buffer_core::waiting_for() const {
     return "the end: the run is draining";
   auto* row = stage();
   if (row->kind == stage_kind::sft)
-    return examples_ && examples_->size() > 0
-             ? "the mirror to ask for a batch"
-             : "an example to train: the stages before collected none";
+    return lacks_examples()
+             ? "an example to train: the stages before collected none"
+             : "the mirror to ask for a batch";
   if (row->is_rl())
     return waiting_in_rl();
   uint64_t open = 0, leased = 0;
@@ -96,6 +97,12 @@ std::string buffer_core::waiting_for() const {
   return leased > 0
            ? fmt::format("rollouts to finish {} items", leased)
            : fmt::format("a rollout to ask for work ({} items are open)", open);
+}
+
+/// Fine-tuning has nothing to train, and nothing will come.
+bool buffer_core::lacks_examples() const {
+  return !over() && stage()->kind == stage_kind::sft
+         && (!examples_ || examples_->size() == 0);
 }
 
 std::string buffer_core::waiting_in_rl() const {

@@ -108,12 +108,13 @@ void buffer_core::complete(live_item& one) {
 }
 
 void buffer_core::complete_group(live_item& one) {
-  auto enough = std::min(how_.buffer.min_group, one.row.samples);
   auto judged = count_judged(one);
-  if (judged == 0 || judged < enough)
-    return discard(one, discard_reason::infra);
-  if (all_failed(one))
+  if (judged >= std::min(how_.buffer.min_group, one.row.samples)
+      && all_failed(one))
     add_repair(one);
+  // One alone has nothing to be compared with.
+  if (judged < std::min(2u, one.row.samples))
+    return discard(one, discard_reason::infra);
   if (how_.buffer.dynamic_sampling && !has_spread(one, how_.buffer.min_spread))
     return discard(one, discard_reason::no_spread);
   leases_.end(one.row.what.id);

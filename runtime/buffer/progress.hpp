@@ -32,6 +32,7 @@ struct buffer_progress {
   std::map<std::string, uint64_t> discarded; ///< Items of the stage, by reason.
   std::string waiting_for;                   ///< A sentence; empty when over.
   double waiting_s = 0;                      ///< Since anything moved.
+  bool stuck = false; ///< Nobody can bring what it waits for.
   bool journal_ok = true;
   bool over = false;
   bool saved = false; ///< A checkpoint holds the newest committed batch.
@@ -51,7 +52,7 @@ bool inspect(Inspector& f, buffer_progress& x) {
     f.field("outstanding", x.outstanding), f.field("bound", x.bound),
     f.field("bytes", x.bytes), f.field("discarded", x.discarded),
     f.field("waiting_for", x.waiting_for), f.field("waiting_s", x.waiting_s),
-    f.field("journal_ok", x.journal_ok), f.field("over", x.over),
+    f.field("stuck", x.stuck), f.field("journal_ok", x.journal_ok), f.field("over", x.over),
     f.field("saved", x.saved));
 }
 

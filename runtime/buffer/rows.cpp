@@ -35,7 +35,8 @@ bool is_dropped(const trajectory& what, stage_kind stage, bool versioned) {
   // A synthesised solution that does not exist comes back without text.
   if (stage == stage_kind::teach)
     return what.turns.front().text.empty();
-  return !versioned;
+  // In an evaluation, a prompt that is too long for the policy is a failure.
+  return stage != stage_kind::eval && !versioned;
 }
 
 } // namespace

@@ -115,6 +115,7 @@ struct learner_config {
   double icepop_low = 0.5; ///< Tokens below and above are masked.
   double icepop_high = 5;
   double tis_cap = 2;
+  std::string token_mean = "group"; ///< Or "batch".
   std::string mask_denominator = "kept"; ///< Or "all".
   double sft_lr = 3e-3;
   double sft_weight_decay = 0.01;

@@ -364,6 +364,11 @@ const std::vector<knob> learner_rows = {
    {1, 1e6},
    {},
    "Largest importance weight of a token in truncated sampling (tis)."},
+  {KNOB(learner, token_mean),
+   any,
+   {"group", "batch"},
+   "The loss is averaged over the tokens of a group, then over groups; or over "
+   "all tokens of a batch."},
   {KNOB(learner, mask_denominator),
    any,
    {"kept", "all"},

@@ -12,7 +12,7 @@ namespace swage {
 std::vector<double> advantages(std::span<const double> returns,
                                double std_floor);
 
-/// Whether a group teaches nothing: all of its returns are equal.
+/// Whether the returns of a group differ; if not, it teaches nothing.
 bool has_spread(std::span<const double> returns);
 
 /// Weights of PrimeEcho (Eq. 9-12).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace swage {
 
@@ -14,7 +15,12 @@ void floor_estimate::add(double mean_abs) {
 }
 
 double floor_estimate::value() const {
-  return recent_.empty() ? 0 : *std::max_element(recent_.begin(), recent_.end());
+  if (recent_.empty())
+    return 0;
+  std::vector<double> sorted{recent_.begin(), recent_.end()};
+  auto middle = sorted.begin() + static_cast<long>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
 }
 
 } // namespace swage

@@ -14,7 +14,8 @@ public:
   /// One sequence scored twice under equal weights: mean_t |difference|.
   void add(double mean_abs);
 
-  /// Largest of the last measurements; 0 before the first.
+  /// Median of the last measurements, so that one rollout that computes
+  /// something else does not open the mask; 0 before the first.
   double value() const;
 
 private:

@@ -83,8 +83,11 @@ std::vector<train_sample> make_train_samples(const judged_batch& from,
       sample.prompt = one->prompt;
       sample.response = one->response;
       sample.advantage = advantage[i];
-      if (rl)
+      if (rl) {
         sample.behaviour = one->logprobs;
+        if (settings.token_mean == "group")
+          sample.group = from.samples[i].item;
+      }
       if (i < from.judgements.size()) {
         auto& judged = from.judgements[i];
         sample.kept = judged.kept;

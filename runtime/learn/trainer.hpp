@@ -20,6 +20,10 @@ struct train_sample {
   std::vector<float> behaviour; ///< log mu per response token; empty for SFT.
   double advantage = 1;         ///< A of Eq. 3; unused by SFT.
   bool kept = true;             ///< M of Eq. 17.
+  /// Tokens are averaged over the samples of one group, then groups are, as in
+  /// Eq. 5 and 17. Examples are all of one group, and so is a batch whose
+  /// tokens count alike.
+  uint64_t group = 0;
   /// One per response token, of IcePop or TIS; empty: none. They hold how far
   /// the policy has drifted, so that rho of Eq. 4 is taken to the policy that
   /// the step begins with. A token of weight 0 has no influence at all.

@@ -355,7 +355,7 @@ void rollout_core::submit(sample& one, rollout_effects& out) {
   std::vector<double> scores;
   for (auto& each : one.what.turns)
     scores.push_back(each.score);
-  one.what.ret = tools_.ret(scores);
+  one.what.ret = one.from->max_turns > 1 ? tools_.ret(scores) : scores.front();
   one.at = phase::submitting;
   out.submit.push_back({one.from->lease, one.what});
 }
@@ -368,6 +368,8 @@ void rollout_core::drop_lease(uint64_t lease, rollout_effects& out) {
     }
     if (it->second.at == phase::decoding)
       out.cancel.push_back(it->first);
+    if (it->second.at == phase::judging)
+      out.cancel_verify.push_back({it->second.pool, it->first});
     it = samples_.erase(it);
   }
 }

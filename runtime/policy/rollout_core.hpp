@@ -56,11 +56,18 @@ struct submission {
   trajectory sample;
 };
 
+/// A verification whose answer nobody waits for any more.
+struct verify_cancel {
+  uint32_t pool = 0;
+  uint64_t id = 0;
+};
+
 /// What the rollout's shell does after an event.
 struct rollout_effects {
   std::vector<sequence_request> generate;
   std::vector<uint64_t> cancel; ///< Sequences.
   std::vector<verify_order> verify;
+  std::vector<verify_cancel> cancel_verify;
   std::vector<submission> submit;
 };
 

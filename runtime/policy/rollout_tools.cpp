@@ -56,9 +56,8 @@ rollout_tools make_rollout_tools(const config& settings,
     return score(outcome, reward);
   };
   tools.feedback = feedback_text;
-  tools.ret = [=, multi = settings.rollout.max_turns > 1](
-                const std::vector<double>& scores) {
-    return multi ? trajectory_return(scores, echo) : scores.front();
+  tools.ret = [=](const std::vector<double>& scores) {
+    return trajectory_return(scores, echo);
   };
   return tools;
 }

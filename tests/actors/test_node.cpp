@@ -214,6 +214,16 @@ TEST_CASE("a stalled run says why and ends", "[actors][coordinator]") {
   CHECK(head.outcome->reason().find("stalled") != std::string::npos);
 }
 
+TEST_CASE("a run that cannot go on ends at once", "[actors][coordinator]") {
+  cluster c;
+  auto head = c.start_head();
+  c.buffer.status.progress.waiting_for = "an example";
+  c.buffer.status.progress.stuck = true;
+  c.sim.advance(3);
+  CHECK(head.outcome->code() == stalled_exit);
+  CHECK(head.outcome->reason().find("cannot go on") != std::string::npos);
+}
+
 TEST_CASE("an evaluation's version is pinned while it runs",
           "[actors][coordinator]") {
   cluster c;

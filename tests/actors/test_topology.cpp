@@ -84,7 +84,7 @@ TEST_CASE("a run ends in order whatever fails", "[actors][topology]") {
   for (auto some : {all.killed_processes, all.killed_actors, all.cuts,
                     all.stalls, all.restarts, all.redone, all.repairs,
                     all.settled, all.credits_counted})
-    CHECK(some > count / 5);
+    CHECK(some > count / 6);
   for (auto rare : {all.killed_heads, all.crashed_commits, all.crashed_steps,
                     all.pauses, all.full_disks, all.replaced, all.voided})
     CHECK(rare > count / 40);

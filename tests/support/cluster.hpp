@@ -39,7 +39,6 @@ struct probe_buffer_state {
       [](next_batch_atom, uint64_t, uint64_t) { return next_reply{}; },
       [](fetch_atom, uint64_t, uint32_t) { return trajectory{}; },
       [](judgement_atom, const judgement_report&) {},
-      [](drift_atom, uint64_t, const drift_report&) {},
       [](commit_atom, uint64_t, const step_report&) {},
       [](checkpointed_atom, uint64_t, uint64_t, uint64_t) {},
       [this](owner_down_atom, const node_id& who) { log->down.push_back(who); },

@@ -24,7 +24,6 @@ struct buffer_script {
   std::function<result<void>(const step_report&)> commit;
   std::function<result<void>(uint64_t step)> announced;
   std::vector<judgement_report> judged;
-  std::vector<drift_report> drifts;
   std::vector<step_report> committed;
   std::vector<std::pair<uint64_t, uint64_t>> checkpoints; ///< step, hash
   std::vector<trajectory> submitted;
@@ -60,9 +59,6 @@ struct scripted_buffer_state {
       },
       [this](judgement_atom, const judgement_report& report) {
         script->judged.push_back(report);
-      },
-      [this](drift_atom, uint64_t, const drift_report& report) {
-        script->drifts.push_back(report);
       },
       [this](commit_atom, uint64_t,
              const step_report& report) -> caf::result<void> {

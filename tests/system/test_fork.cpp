@@ -55,26 +55,63 @@ std::string content(const fs::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-/// Runs `swage train` to its end.
-void train(const fs::path& root, std::vector<std::string> arguments) {
+/// Runs `swage` to its end and returns what it wrote.
+std::string run_swage(const fs::path& root, std::vector<std::string> arguments,
+                      int expected = 0) {
   auto* bin = std::getenv("SWAGE_BIN");
   REQUIRE(bin);
-  arguments.insert(arguments.begin(), {"train", (root / "x.toml").string()});
   auto output = root / "out";
+  fs::remove(output);
   process run{fs::path{bin} / "swage", arguments, output};
   auto code = run.wait(300);
-  INFO(content(output));
-  REQUIRE(code == 0);
+  auto told = content(output);
+  INFO(told);
+  REQUIRE(code == expected);
+  return told;
+}
+
+std::string train(const fs::path& root, std::vector<std::string> arguments,
+                  int expected = 0) {
+  arguments.insert(arguments.begin(), {"train", (root / "x.toml").string()});
+  return run_swage(root, arguments, expected);
+}
+
+/// A folder of its own with the configuration in it.
+struct scratch {
+  explicit scratch(const char* name)
+    : root{fs::temp_directory_path()
+           / fmt::format("swage-{}-{}", name, ::getpid())} {
+    fs::create_directories(root);
+    std::ofstream{root / "x.toml"} << settings_text;
+  }
+  ~scratch() { fs::remove_all(root); }
+
+  /// A module that computes `body` of x.
+  std::string module(const std::string& file, const std::string& body) const {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream{root / file} << fmt::format(
+      "import torch\nimport torch.nn as nn\n\n\n"
+      "class Model(nn.Module):\n    def forward(self, x):\n"
+      "        return {}\n\n\n"
+      "def get_inputs():\n    return [torch.rand(8, 16)]\n\n\n"
+      "def get_init_inputs():\n    return []\n",
+      body);
+    return (root / file).string();
+  }
+
+  fs::path root;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 } // namespace
 
 TEST_CASE("a fork trains on from its checkpoint", "[system][slow][fork]") {
-  auto root = fs::temp_directory_path()
-              / fmt::format("swage-fork-{}", ::getpid());
-  fs::create_directories(root);
+  scratch here{"fork"};
+  auto& root = here.root;
   auto before = root / "before", after = root / "after";
-  std::ofstream{root / "x.toml"} << settings_text;
   train(root, {"--out", before.string()});
   REQUIRE(fs::exists(before / "checkpoints/v000002"));
   train(root, {"--fork", "1", "--from", before.string(), "--out",
@@ -94,5 +131,56 @@ TEST_CASE("a fork trains on from its checkpoint", "[system][slow][fork]") {
   auto last = checkpoint_store{after / "checkpoints", 3}.newest_valid();
   REQUIRE(last);
   CHECK(last->step == 1);
-  fs::remove_all(root);
+}
+
+TEST_CASE("what a run left is shown and used", "[system][slow]") {
+  scratch here{"used"};
+  auto run = (here.root / "run").string();
+  train(here.root, {"--out", run});
+  auto shown = run_swage(here.root, {"inspect", run});
+  CHECK(contains(shown, "sft"));
+  CHECK(contains(shown, "Samples by category"));
+  CHECK(contains(run_swage(here.root, {"inspect", run, "--json"}),
+                 "\"stages\""));
+  CHECK(contains(run_swage(here.root, {"inspect", run, "--topology"}),
+                 "rollout"));
+  auto file = (here.root / "x.toml").string();
+  CHECK(contains(run_swage(here.root, {"eval", file, "--checkpoint", run,
+                                       "--samples", "2"}),
+                 "Avg@2"));
+  // Two steps teach nothing: no sample is right, and that is what is said.
+  auto task = here.module("own.py", "torch.relu(x)");
+  CHECK(contains(run_swage(here.root, {"write", "--checkpoint", run, "--task",
+                                       task, "--samples", "2"},
+                           1),
+                 "none of 2 samples is a correct kernel"));
+}
+
+TEST_CASE("a run takes its tasks from a folder of modules",
+          "[system][slow]") {
+  scratch here{"suite"};
+  for (auto* name : {"relu", "tanh", "sigmoid", "abs", "sin"})
+    here.module(fmt::format("ours/{}.py", name), fmt::format("torch.{}(x)", name));
+  auto suite = fmt::format("tasks.suite={}", (here.root / "ours").string());
+  auto run = here.root / "run";
+  train(here.root, {"--out", run.string(), "--set", suite});
+  auto states = run_record::open(run / "run.db")->states();
+  REQUIRE(states);
+  uint64_t collected = 0;
+  for (auto& one : *states)
+    collected += one.state == "collected" ? one.items : 0;
+  CHECK(collected == 4);
+}
+
+TEST_CASE("a suite that nothing is taught of ends the run at once",
+          "[system][slow]") {
+  scratch here{"unknown"};
+  for (auto* name : {"erfinv", "digamma", "lgamma"})
+    here.module(fmt::format("ours/{}.py", name),
+                fmt::format("torch.{}(x / 2 + 0.25)", name));
+  auto suite = fmt::format("tasks.suite={}", (here.root / "ours").string());
+  auto told = train(here.root, {"--out", (here.root / "run").string(), "--set",
+                                suite, "--set", "tasks.train=2"},
+                    4);
+  CHECK(contains(told, "the stages before collected none"));
 }

@@ -187,6 +187,7 @@ void report(const std::vector<run_pair>& plain,
   out["ratio_with_waiting_interval"]
     = {with_waiting.bounds.low, with_waiting.bounds.high};
   out["idle_share"] = idle;
+  out["idle_share_with_waiting"] = median_idle_share(waiting);
   out["decode_phase_s"] = median_decode_phase_s(plain);
   out["cpu_ms_lockstep"] = cpu_ms(plain, &run_pair::lockstep);
   out["cpu_ms_async"] = cpu_ms(plain, &run_pair::asynchronous);

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 
 namespace swage {
@@ -124,12 +125,21 @@ result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
     return tl::unexpected{policy.error()};
   auto& rollout = settings.rollout;
   auto how = eval_sampling(settings);
+  std::vector<response> all;
   for (size_t i = 0; i < tasks.size(); ++i)
-    if (auto ok = policy->ask(tasks[i], i, rollout.eval_samples, how); !ok)
-      return tl::unexpected{ok.error()};
+    if (auto ok = policy->ask(tasks[i], i, rollout.eval_samples, how); !ok) {
+      if (ok.error().code != ec::invalid_argument)
+        return tl::unexpected{ok.error()};
+      // Too long for the policy: empty responses, judged as such.
+      log_warning(ok.error().message);
+      for (uint32_t index = 0; index < rollout.eval_samples; ++index)
+        all.push_back({i, index, {}});
+    }
   terminal_progress shown{"decode", "samples"};
-  return policy->run(
+  auto decoded = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
+  std::ranges::move(decoded, std::back_inserter(all));
+  return all;
 }
 
 eval_column judge_all(engine& judge, const std::vector<task>& tasks,

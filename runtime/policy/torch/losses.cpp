@@ -29,7 +29,7 @@ Tensor tensor_of(const std::vector<float>& values) {
 Tensor loss_of(const Tensor& logprobs, const Tensor& reference,
                const micro_batch& batch, const train_options& options) {
   if (options.what == objective::sft)
-    return -logprobs.sum();
+    return -(logprobs * tensor_of(batch.shares)).sum();
   const bool weighed = !batch.weights.empty();
   auto advantages = tensor_of(batch.advantages);
   // A step is one update: what it begins with is what it computes.
@@ -45,7 +45,7 @@ Tensor loss_of(const Tensor& logprobs, const Tensor& reference,
   }
   if (weighed)
     loss = at::where(tensor_of(batch.weights) > 0, loss, at::zeros_like(loss));
-  return loss.sum();
+  return (loss * tensor_of(batch.shares)).sum();
 }
 
 loss_sums sums_of(const Tensor& logprobs, const micro_batch& batch,

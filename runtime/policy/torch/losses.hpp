@@ -22,10 +22,11 @@ struct loss_sums {
   uint64_t tokens = 0;
 };
 
-/// The loss of a micro batch, to be divided by the step's number of tokens:
-///   SFT:  -sum_t log p_t
-///   GRPO: -sum_t min(rho_t A, clip(rho_t, 1 - low, 1 + high) A)
-///         + beta sum_t (exp(d_t) - d_t - 1)
+/// What a micro batch adds to the step's loss, s_t being a token's share in its
+/// mean:
+///   SFT:  -sum_t s_t log p_t
+///   GRPO: -sum_t s_t min(rho_t A, clip(rho_t, 1 - low, 1 + high) A)
+///         + beta sum_t s_t (exp(d_t) - d_t - 1)
 /// with rho_t = p_t / mu_t and d_t = log p_ref,t - log p_t (the k3 estimator).
 /// Where tokens have weights w_t, as IcePop and TIS give them, the policy's
 /// term is multiplied by w_t, rho_t is p_t over p_t of the step's beginning,

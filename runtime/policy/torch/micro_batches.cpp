@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace swage {
 
@@ -43,6 +44,14 @@ std::string fault_of(const train_sample& sample, objective what,
     if (!std::isfinite(value) || value < 0)
       return fmt::format("has a weight of {}", value);
   return {};
+}
+
+/// Tokens that are trained, or all of them.
+size_t tokens_of(const train_sample& sample, bool all) {
+  if (all)
+    return sample.response.size();
+  auto masked = std::count(sample.weights.begin(), sample.weights.end(), 0.0f);
+  return sample.kept ? sample.response.size() - static_cast<size_t>(masked) : 0;
 }
 
 /// Writes one sample into row `row` of the batch.
@@ -87,7 +96,22 @@ result<void> check_samples(std::span<const train_sample> all, objective what,
   return {};
 }
 
+std::vector<double> token_shares(std::span<const train_sample> samples,
+                                 bool all) {
+  std::map<uint64_t, size_t> tokens;
+  for (auto& sample : samples)
+    if (auto count = tokens_of(sample, all); count > 0)
+      tokens[sample.group] += count;
+  auto groups = static_cast<double>(tokens.size());
+  std::vector<double> out(samples.size());
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (auto group = tokens.find(samples[i].group); group != tokens.end())
+      out[i] = 1 / (groups * static_cast<double>(group->second));
+  return out;
+}
+
 std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
+                                            std::span<const double> shares,
                                             objective what,
                                             uint32_t token_budget) {
   std::vector<size_t> order;
@@ -109,8 +133,12 @@ std::vector<micro_batch> make_micro_batches(std::span<const train_sample> all,
     // One more for the last token of the last sequence, which is cut off.
     next.tokens.tokens.resize(count * length + 1);
     for (size_t i = 0; i < count; ++i) {
-      next.samples.push_back(order[first + i]);
-      place(all[order[first + i]], static_cast<int64_t>(i), what, next);
+      auto index = order[first + i];
+      next.samples.push_back(index);
+      place(all[index], static_cast<int64_t>(i), what, next);
+      if (!shares.empty())
+        next.shares.resize(next.tokens.rows.size(),
+                           static_cast<float>(shares[index]));
     }
     next.tokens.tokens.resize(count * length);
     first += count;

@@ -61,20 +61,6 @@ stored_tensor stored(const std::vector<float>& values) {
           std::as_bytes(std::span{values})};
 }
 
-/// Tokens that are trained, or all of them.
-uint64_t response_tokens(std::span<const train_sample> samples, bool all) {
-  uint64_t out = 0;
-  for (auto& sample : samples) {
-    if (!all && !sample.kept)
-      continue;
-    out += sample.response.size();
-    if (!all)
-      out -= static_cast<uint64_t>(
-        std::count(sample.weights.begin(), sample.weights.end(), 0.0f));
-  }
-  return out;
-}
-
 double norm_of(std::span<const float> values) {
   double sum = 0;
   for (float value : values)
@@ -103,10 +89,8 @@ struct torch_trainer::impl {
     // nop
   }
 
-  /// One micro batch, forward and backward. The gradient is of the step's
-  /// mean already.
-  loss_sums accumulate(const micro_batch& batch, const train_options& options,
-                       double denominator) {
+  /// One micro batch, forward and backward.
+  loss_sums accumulate(const micro_batch& batch, const train_options& options) {
     auto temperature = options.what == objective::sft ? 1.0f
                                                       : options.temperature;
     std::vector<float> entropies;
@@ -121,8 +105,7 @@ struct torch_trainer::impl {
     auto logprobs = fused::target_logprobs(network.logits(batch.tokens),
                                            batch.tokens.targets, temperature,
                                            entropies);
-    auto loss = loss_of(logprobs, reference_logprobs, batch, options)
-                / denominator;
+    auto loss = loss_of(logprobs, reference_logprobs, batch, options);
     auto out = sums_of(logprobs, batch, options);
     out.loss = static_cast<double>(loss.item<float>());
     for (float entropy : entropies)
@@ -194,14 +177,13 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
     samples.begin(), samples.end(), [](auto& sample) { return sample.kept; }));
   if (out.kept == 0)
     return out;
-  auto denominator = static_cast<double>(
-    response_tokens(samples, options.denominator_all));
   std::ranges::fill(network.gradients(), 0.0f);
   loss_sums total;
-  auto batches = make_micro_batches(samples, options.what,
-                                    options.micro_batch_tokens);
+  auto batches = make_micro_batches(
+    samples, token_shares(samples, options.denominator_all), options.what,
+    options.micro_batch_tokens);
   for (auto& batch : batches) {
-    auto sums = impl_->accumulate(batch, options, denominator);
+    auto sums = impl_->accumulate(batch, options);
     if (!std::isfinite(sums.loss))
       return fail(ec::infra,
                   fmt::format("the loss is {} in the micro batch that begins "
@@ -359,7 +341,7 @@ torch_trainer::score(std::span<const scored_sequence> sequences,
       !checked)
     return tl::unexpected<error>(checked.error());
   std::vector<std::vector<float>> out(samples.size());
-  for (auto& batch : make_micro_batches(samples, objective::sft,
+  for (auto& batch : make_micro_batches(samples, {}, objective::sft,
                                         train_options{}.micro_batch_tokens)) {
     std::vector<float> entropies;
     auto logprobs = fused::target_logprobs(network.logits(batch.tokens),

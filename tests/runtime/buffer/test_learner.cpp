@@ -34,8 +34,7 @@ TEST_CASE("an older epoch is fenced from everything", "[buffer][epoch]") {
   step_report report;
   report.step = 2;
   CHECK(b.core->commit(old, report, 0).error().code == ec::fenced);
-  CHECK(b.core->judged(old, {}, 0).error().code == ec::fenced);
-  CHECK(b.core->drift(old, {}).error().code == ec::fenced);
+  CHECK(b.core->judged(old, {}, {}, 0).error().code == ec::fenced);
   CHECK(b.core->checkpointed(old, 0, 0).error().code == ec::fenced);
   CHECK(b.core->next_batch(old, 1, 0).status == next_status::fenced);
   // Nor may anyone go on from where this journal never was.
@@ -87,9 +86,9 @@ TEST_CASE("a redo gets the recorded mask", "[buffer][judgement]") {
   auto all = judge_all(what, true);
   all[1].kept = false;
   all[0].weights = {0.5f, 0};
-  REQUIRE(b.core->judged(b.epoch, all, 5));
+  REQUIRE(b.core->judged(b.epoch, all, {1}, 5));
   // A second judgement of the same samples changes nothing.
-  REQUIRE(b.core->judged(b.epoch, judge_all(what, true), 6));
+  REQUIRE(b.core->judged(b.epoch, judge_all(what, true), {1}, 6));
   b.commit(1);
   b.restart();
   b.attach();
@@ -104,12 +103,13 @@ TEST_CASE("a redo gets the recorded mask", "[buffer][judgement]") {
 TEST_CASE("only members of a batch are judged in it", "[buffer][judgement]") {
   bench b;
   train(b, 1);
-  CHECK(b.core->judged(b.epoch, {{1, 999, 0}}, 0).error().code
+  CHECK(b.core->judged(b.epoch, {{1, 999, 0}}, {1}, 0).error().code
         == ec::invalid_argument);
-  CHECK(b.core->judged(b.epoch, {{7, 1, 0}}, 0).error().code
+  CHECK(b.core->judged(b.epoch, {{7, 1, 0}}, {1}, 0).error().code
         == ec::invalid_argument);
-  CHECK(b.core->drift(b.epoch, {7}).error().code == ec::invalid_argument);
-  CHECK(b.core->drift(b.epoch, {1}));
+  CHECK(b.core->judged(b.epoch, {}, {7}, 0).error().code
+        == ec::invalid_argument);
+  CHECK(b.core->judged(b.epoch, {}, {1}, 0));
 }
 
 TEST_CASE("a checkpoint of another run is refused", "[buffer][checkpoint]") {

@@ -62,13 +62,12 @@ private:
     for (auto& one : what.members)
       all.push_back({1, one.item, one.index, 0.1 * (1 + one.index), 0, 0.01, 0,
                      one.index == 0});
-    REQUIRE(core_->judged(epoch, all, 115));
     drift_report drift;
     drift.step = 1;
     drift.mean_abs_p90 = 0.2;
     drift.delta = 0.15;
     drift.masked_negative = 2;
-    REQUIRE(core_->drift(epoch, drift));
+    REQUIRE(core_->judged(epoch, all, drift, 115));
     step_report report;
     report.step = 1;
     report.loss = 0.5;

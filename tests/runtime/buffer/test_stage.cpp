@@ -268,4 +268,5 @@ TEST_CASE("a stage without examples says what is missing", "[buffer][stage]") {
   CHECK(b.next(0).status == next_status::nothing);
   CHECK(b.core->progress(0).waiting_for
         == "an example to train: the stages before collected none");
+  CHECK(b.core->progress(0).stuck);
 }

@@ -92,6 +92,9 @@ TEST_CASE("staleness counts from the oldest trained token",
   CHECK(summarize(two, stage_kind::rl_multi, item_kind::task).success);
   two.turns[0].versions.clear();
   CHECK(summarize(two, stage_kind::rl_multi, item_kind::task).dropped);
+  // A prompt that is too long for the policy has no tokens and has failed.
+  two.turns[1].versions.clear();
+  CHECK_FALSE(summarize(two, stage_kind::eval, item_kind::eval).dropped);
 }
 
 TEST_CASE("returns that differ too little are no spread", "[buffer][submit]") {
@@ -142,6 +145,18 @@ TEST_CASE("a group with too few judged samples is infra", "[buffer][submit]") {
   b.give(one, sample(one.work.id, 1, -1));
   CHECK(b.row(one.work.id).reason == discard_reason::infra);
   CHECK(queued_repair(b) == nullptr);
+}
+
+TEST_CASE("a group is trained though a repair would need more of it",
+          "[buffer][submit]") {
+  auto how = small_config();
+  how.rollout.group_size = how.buffer.min_group = 3;
+  bench b(how);
+  auto one = b.take(1).front();
+  b.give(one, infra_sample(one.work.id, 0));
+  b.give(one, sample(one.work.id, 1, -1));
+  b.give(one, sample(one.work.id, 2, 1));
+  CHECK(b.row(one.work.id).status == item_status::verified);
 }
 
 TEST_CASE("an invalid task closes its item and cancels the rest",

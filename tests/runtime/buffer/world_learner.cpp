@@ -85,7 +85,7 @@ void world::train_batch() {
                        mix({me.epoch, one.item, one.index}) % 2 == 0});
     }
     result<void> ok;
-    if (!deliver([&] { ok = core_->judged(me.epoch, all, 1e9); }) || !ok)
+    if (!deliver([&] { ok = core_->judged(me.epoch, all, {what.step}, 1e9); }) || !ok)
       return; // The learner may not train what was not judged durably.
     for (auto& one : all)
       kept_.try_emplace({one.step, {one.item, one.index}}, one.kept);
@@ -142,7 +142,7 @@ void world::zombie_speaks() {
           return;
         reply = core_->next_batch(one.epoch, one.step, now_);
         committed = core_->commit(one.epoch, report, now_);
-        judged = core_->judged(one.epoch, {}, 0);
+        judged = core_->judged(one.epoch, {}, {}, 0);
       })
       || current || (memory_ && memory_->full))
     return;

@@ -54,6 +54,10 @@ TEST_CASE("multi-turn RL trains the first turn only", "[runtime][learn]") {
   REQUIRE(out.size() == 4);
   CHECK(out[0].response == std::vector<int32_t>{10});
   CHECK(out[0].behaviour == std::vector<float>{-0.5f});
+  CHECK(out[0].group == from.samples[0].item);
+  learner_config settings;
+  settings.token_mean = "batch";
+  CHECK(make_train_samples(from, settings)[0].group == 0);
   CHECK(oldest_trained_version(stage_kind::rl_multi, item_kind::task,
                                from.samples[0])
         == 4);

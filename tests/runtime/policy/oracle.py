@@ -126,12 +126,13 @@ def grpo(folder, options):
         folder, dtype=torch.float32)
     reference = transformers.Qwen3ForCausalLM.from_pretrained(
         folder / "reference", dtype=torch.float32)
-    loss, tokens = 0.0, 0
+    losses, tokens = {}, {}
     for sample in case["samples"]:
         scores = logprobs(network, sample, case["temperature"])
+        group = sample["group"]
         if case["objective"] == "sft":
-            loss = loss - scores.sum()
-            tokens += len(scores)
+            losses[group] = losses.get(group, 0) - scores.sum()
+            tokens[group] = tokens.get(group, 0) + len(scores)
             continue
         weights = torch.tensor(sample["weights"] or [1.0] * len(scores))
         behaviour = torch.tensor(sample["behaviour"])
@@ -146,9 +147,10 @@ def grpo(folder, options):
         away = anchor - scores
         penalty = away.exp() - away - 1
         kept = weights > 0
-        loss = loss - (weights * gain - case["kl"] * penalty)[kept].sum()
-        tokens += int(kept.sum())
-    loss = loss / tokens
+        losses[group] = (losses.get(group, 0)
+                         - (weights * gain - case["kl"] * penalty)[kept].sum())
+        tokens[group] = tokens.get(group, 0) + int(kept.sum())
+    loss = sum(losses[x] / tokens[x] for x in losses) / len(losses)
     loss.backward()
     grads = {name: value.grad.contiguous()
              for name, value in network.named_parameters()}

@@ -218,6 +218,25 @@ TEST_CASE("a success ends a trajectory at once", "[policy][rollout]") {
   CHECK(out.submit[0].sample.turns.size() == 1);
 }
 
+TEST_CASE("a cancelled lease ends its verification", "[policy][rollout]") {
+  fixture f;
+  f.core.on_weights(0, 0);
+  auto out = f.core.on_sync(grants({make_grant(1, {0, 1})}), 10);
+  f.core.on_credit(3, 1);
+  auto id = out.generate[0].id;
+  REQUIRE(f.core.on_generated({output(id)}, 11).verify.size() == 1);
+  sync_reply cancel;
+  cancel.cancelled = {100};
+  out = f.core.on_sync(cancel, 12);
+  REQUIRE(out.cancel_verify.size() == 1);
+  CHECK(out.cancel_verify[0].pool == 3);
+  CHECK(out.cancel_verify[0].id == id);
+  CHECK(out.cancel.size() == 1); // The other one was being decoded.
+  // A verdict that crossed it is of nobody; its credit counts.
+  CHECK(f.core.on_verdict(3, says(id, category::ok), 13).submit.empty());
+  CHECK(f.core.unused_credit(3) == 1);
+}
+
 TEST_CASE("a cancelled lease ends its decoding", "[policy][rollout]") {
   fixture f;
   f.core.on_weights(0, 0);

@@ -70,6 +70,7 @@ std::vector<train_sample> some_samples(torch_trainer& trainer, int count,
     for (int t = 0; t < 1 + (5 * i) % 17; ++t)
       sample.response.push_back(token(engine));
     sample.advantage = (i % 2 ? 1 : -1) * (0.3 + 0.2 * i);
+    sample.group = static_cast<uint64_t>(i % 3);
     scored_sequence sequence{sample.prompt, sample.response};
     auto scores = value_of(trainer.score({&sequence, 1}, 0.9f));
     for (float score : scores[0])
@@ -119,6 +120,7 @@ void write_samples(const fs::path& file, std::span<const train_sample> samples,
                               {"response", sample.response},
                               {"behaviour", sample.behaviour},
                               {"advantage", sample.advantage},
+                              {"group", sample.group},
                               {"weights", sample.weights}});
   test::write_file(file, out.dump());
 }
@@ -239,6 +241,7 @@ TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
   auto samples = some_samples(*trainer, 8, 61);
   double kept = 0, all = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i].group = 5;
     samples[i].kept = i % 3 != 0;
     all += static_cast<double>(samples[i].response.size());
     kept += samples[i].kept ? static_cast<double>(samples[i].response.size())
@@ -249,6 +252,28 @@ TEST_CASE("the denominator counts kept tokens or all", "[policy][trainer]") {
   options.denominator_all = true;
   auto by_all = value_of(other->step(samples, options));
   CHECK_THAT(by_all.grad_norm, WithinRel(by_kept.grad_norm * kept / all, 1e-4));
+}
+
+TEST_CASE("groups count alike, however long they are", "[policy][trainer]") {
+  auto trainer = small_trainer();
+  auto samples = some_samples(*trainer, 6, 61);
+  samples[4].kept = false;
+  samples[5].kept = false;
+  samples[5].group = 9; // Nothing of it is kept.
+  auto kept = token_shares(samples, false), all = token_shares(samples, true);
+  auto sum_of = [&](const std::vector<double>& shares, uint64_t group,
+                    bool masked_too) {
+    double sum = 0;
+    for (size_t i = 0; i < samples.size(); ++i)
+      if (samples[i].group == group && (masked_too || samples[i].kept))
+        sum += shares[i] * static_cast<double>(samples[i].response.size());
+    return sum;
+  };
+  for (uint64_t group : {0, 1, 2}) {
+    CHECK_THAT(sum_of(kept, group, false), WithinRel(1.0 / 3, 1e-9));
+    CHECK_THAT(sum_of(all, group, true), WithinRel(1.0 / 4, 1e-9));
+  }
+  CHECK_THAT(sum_of(all, 9, true), WithinRel(1.0 / 4, 1e-9));
 }
 
 TEST_CASE("weight decay is the step's own", "[policy][trainer]") {
@@ -294,8 +319,8 @@ TEST_CASE("micro batches add up to the whole batch", "[policy][trainer]") {
 
 TEST_CASE("a micro batch holds as much as it may", "[policy][trainer]") {
   std::vector<train_sample> samples(400, train_sample{{1, 2}, {3, 4, 5, 6}});
-  CHECK(make_micro_batches(samples, objective::sft, 2000).size() == 1);
-  CHECK(make_micro_batches(samples, objective::sft, 1000).size() == 2);
+  CHECK(make_micro_batches(samples, {}, objective::sft, 2000).size() == 1);
+  CHECK(make_micro_batches(samples, {}, objective::sft, 1000).size() == 2);
 }
 
 TEST_CASE("training resumes bit for bit from a checkpoint",
