@@ -52,8 +52,8 @@ bool inspect(Inspector& f, buffer_progress& x) {
     f.field("outstanding", x.outstanding), f.field("bound", x.bound),
     f.field("bytes", x.bytes), f.field("discarded", x.discarded),
     f.field("waiting_for", x.waiting_for), f.field("waiting_s", x.waiting_s),
-    f.field("stuck", x.stuck), f.field("journal_ok", x.journal_ok), f.field("over", x.over),
-    f.field("saved", x.saved));
+    f.field("stuck", x.stuck), f.field("journal_ok", x.journal_ok),
+    f.field("over", x.over), f.field("saved", x.saved));
 }
 
 } // namespace swage

@@ -12,8 +12,8 @@ namespace swage {
 constexpr size_t max_source_bytes = size_t{16} << 20;
 
 /// The content of a file that a person named, without a byte order mark;
-/// `what` says in the error what was looked for. Anything but a regular file is refused before it is opened:
-/// a pipe that nobody writes to never ends.
+/// `what` says in the error what was looked for. Anything but a regular file is
+/// refused before it is opened: a pipe that nobody writes to never ends.
 /// Fails with `not_found` or `invalid_argument`.
 result<std::string> read_text_file(const std::filesystem::path& file,
                                    std::string_view what,

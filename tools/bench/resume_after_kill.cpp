@@ -158,8 +158,8 @@ int main(int argc, char** argv) {
   if (!hit_training(run))
     fmt::print("fault: no kill came while batches were trained\n");
   auto out = summary(run, since(start));
-  bool whole = run.faults().empty() && hit_training(run) && out["kills"] == plan.size()
-               && out["resumed"] == plan.size();
+  bool whole = run.faults().empty() && hit_training(run)
+               && out["kills"] == plan.size() && out["resumed"] == plan.size();
   if (!whole)
     fmt::print("The run is kept in {}\n", folder.string());
   else if (given.out.empty())

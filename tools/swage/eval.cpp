@@ -3,7 +3,6 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/report.hpp"
 #include "runtime/task/prompt.hpp"
-#include "runtime/task/suite.hpp"
 #include "runtime/verify/load_tasks.hpp"
 #include "runtime/verify/start_engine.hpp"
 #include "tools/swage/commands.hpp"
@@ -50,22 +49,15 @@ result<config> load(const eval_arguments& given) {
   return settings;
 }
 
-/// All of a suite named on the command line, else one set of the
-/// configuration's tasks.
 result<std::vector<task>> load_tasks(const eval_arguments& given,
                                      const config& settings) {
-  if (!given.suite.empty())
-    return load_suite(settings.tasks.suite, settings.verifier);
-  auto sets = load_task_sets(settings);
-  if (!sets)
-    return tl::unexpected{sets.error()};
-  auto& part = part_of(*sets, given.part);
-  if (part.empty())
+  auto part = load_part(settings, !given.suite.empty(), given.part);
+  if (part && part->empty())
     return fail(ec::invalid_config,
                 fmt::format("--part {}: the configuration's [tasks] has no "
                             "such tasks",
                             given.part));
-  return std::move(part);
+  return part;
 }
 
 /// Tasks that cannot be judged are left out and said so.

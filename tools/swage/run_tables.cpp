@@ -151,8 +151,9 @@ std::string mask_section(const run_view& run) {
               figure(row.what.mean_abs), figure(row.delta),
               figure(row.what.floor), number(row.what.staleness),
               figure(row.ret), row.category});
-  return section("Masked samples (learner.seq_mask): drift is mean_t |log rho_t|, its bound "
-                 "delta", rows.text());
+  return section("Masked samples (learner.seq_mask): drift is mean_t |log "
+                 "rho_t|, its bound delta",
+                 rows.text());
 }
 
 std::string kernel_section(const run_view& run, size_t limit) {

@@ -1,11 +1,13 @@
 #include "tools/swage/task_sets.hpp"
 
 #include "runtime/config/knobs.hpp"
+#include "runtime/task/suite.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace swage {
 
@@ -13,6 +15,16 @@ std::vector<task>& part_of(task_sets& sets, const std::string& name) {
   if (name == "train")
     return sets.train;
   return name == "validation" ? sets.validation : sets.held_out;
+}
+
+result<std::vector<task>> load_part(const config& settings, bool is_named,
+                                    const std::string& part) {
+  if (is_named)
+    return load_suite(settings.tasks.suite, settings.verifier);
+  auto sets = load_task_sets(settings);
+  if (!sets)
+    return tl::unexpected{sets.error()};
+  return std::move(part_of(*sets, part));
 }
 
 result<task> task_by_id(const std::vector<task>& all, const std::string& id) {

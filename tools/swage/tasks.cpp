@@ -3,7 +3,6 @@
 #include "runtime/observe/table.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/prototype.hpp"
-#include "runtime/task/suite.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/task_sets.hpp"
@@ -40,17 +39,14 @@ result<config> load(const show_arguments& given) {
   return settings;
 }
 
-/// All of a suite named on the command line, else one set of the
-/// configuration's tasks; to find an id in, every set.
+/// What is listed; to find an id in, every set.
 result<std::vector<task>> load_tasks(const show_arguments& given,
                                      const config& settings) {
-  if (!given.suite.empty())
-    return load_suite(settings.tasks.suite, settings.verifier);
+  if (!given.suite.empty() || given.id.empty())
+    return load_part(settings, !given.suite.empty(), given.part);
   auto sets = load_task_sets(settings);
   if (!sets)
     return tl::unexpected{sets.error()};
-  if (given.id.empty())
-    return std::move(part_of(*sets, given.part));
   auto all = std::move(sets->train);
   for (auto* more : {&sets->validation, &sets->held_out})
     all.insert(all.end(), more->begin(), more->end());
