@@ -1,7 +1,6 @@
 #include "actors/learner.hpp"
 
-#include "runtime/learn/schedule.hpp"
-#include "runtime/learn/train_samples.hpp"
+#include "runtime/learn/train_batch.hpp"
 
 #include <chrono>
 #include <utility>
@@ -43,6 +42,14 @@ learner_actor::behavior_type learner_state::make_behavior() {
   };
 }
 
+template <class... Ts>
+void learner_state::ask_ranks(const Ts&... what) {
+  for (auto& one : parts_.ranks)
+    box_.ask(
+      one, parts_.settings.faults.stall_timeout_s, [] {},
+      [this](const error& reason) { end(reason.message); }, what...);
+}
+
 void learner_state::wire(learner_wiring wiring) {
   if (wiring.generation < wiring_.generation)
     return;
@@ -57,9 +64,11 @@ void learner_state::wire(learner_wiring wiring) {
 result<void> learner_state::restore() {
   parts_.checkpoints.remove_torn();
   auto newest = parts_.checkpoints.newest_valid();
-  if (newest)
+  if (newest) {
+    ask_ranks(restore_atom_v, newest->directory.string());
     if (auto loaded = parts_.model->load(newest->directory); !loaded)
       return loaded;
+  }
   perform(core_.start(newest));
   return {};
 }
@@ -147,7 +156,10 @@ void learner_state::train() {
   const auto waited = clock_s(self_) - std::exchange(asked_at_, 0);
   busy_scope busy{*parts_.counter};
   const auto begin = std::chrono::steady_clock::now();
-  auto trained = train_batch();
+  // At the same time: each waits for the others' gradients.
+  ask_ranks(train_atom_v, rank_job{batch_, core_.stage_changed()});
+  auto trained = train_batch(*parts_.model, batch_, core_.stage_changed(),
+                             parts_.settings);
   if (!trained)
     return end(trained.error().message);
   report_ = *trained;
@@ -157,37 +169,6 @@ void learner_state::train() {
   report_.wait_s = waited;
   report_.train_s = seconds_since(begin);
   perform(core_.on_trained());
-}
-
-result<step_report> learner_state::train_batch() {
-  if (core_.stage_changed()) {
-    parts_.model->reset_optimizer();
-    if (is_reinforcement(batch_.what.kind))
-      parts_.model->set_reference();
-  }
-  if (batch_.what.voided)
-    return step_report{};
-  auto samples = make_train_samples(batch_, parts_.settings.learner);
-  return parts_.model->step(samples, options());
-}
-
-train_options learner_state::options() const {
-  auto& settings = parts_.settings.learner;
-  const auto rl = is_reinforcement(batch_.what.kind);
-  train_options out;
-  out.what = rl ? objective::grpo : objective::sft;
-  out.lr = learning_rate(rl ? rl_schedule(settings) : sft_schedule(settings),
-                         batch_.what.progress);
-  out.weight_decay = rl ? settings.weight_decay : settings.sft_weight_decay;
-  out.clip_low = settings.clip_low;
-  out.clip_high = settings.clip_high;
-  out.kl_coefficient = settings.kl_coefficient;
-  out.grad_clip = settings.grad_clip;
-  out.temperature = static_cast<float>(parts_.settings.rollout.temperature);
-  out.denominator_all = settings.mask_denominator == "all";
-  out.micro_batch_tokens = settings.micro_batch_tokens;
-  out.threads = rl ? settings.threads : settings.sft_threads;
-  return out;
 }
 
 void learner_state::commit() {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace swage {
 
@@ -21,6 +22,7 @@ namespace swage {
 struct learner_parts {
   owner who;
   std::shared_ptr<trainer> model;
+  std::vector<rank_actor> ranks; ///< The others; empty: it trains alone.
   checkpoint_store checkpoints;
   config settings;
   std::shared_ptr<progress_counter> counter;
@@ -30,8 +32,9 @@ struct learner_parts {
   std::function<void(std::optional<std::string>)> on_end;
 };
 
-/// Trains the batches that the mirror hands out, in their order, and publishes
-/// what comes of it. What it does next is `learner_core`'s decision.
+/// Trains the batches that the mirror hands out, in their order, together with
+/// its other ranks, and publishes what comes of it. What it does next is
+/// `learner_core`'s decision.
 class learner_state {
 public:
   using interface = learner_actor;
@@ -57,8 +60,9 @@ private:
   void again(learner_action what, const error& reason);
 
   result<void> restore();
-  result<step_report> train_batch();
-  train_options options() const;
+  /// Asks every other rank; one that fails ends all.
+  template <class... Ts>
+  void ask_ranks(const Ts&... what);
 
   learner_actor::pointer self_;
   mailbox<learner_actor::base> box_;

@@ -4,6 +4,7 @@
 #include "actors/coordinator.hpp"
 #include "actors/embedding.hpp"
 #include "actors/learner.hpp"
+#include "actors/learner_rank.hpp"
 #include "actors/mirror.hpp"
 #include "actors/network.hpp"
 #include "actors/publisher.hpp"
@@ -86,9 +87,14 @@ void spawn_learner(caf::actor_system& sys, node_materials& from,
                         if (report)
                           report->on_drift(one);
                       }});
+  for (uint32_t i = 1; i < from.learners.size(); ++i)
+    here.ranks.push_back(spawn_compute<learner_rank_state>(
+      sys, rank_parts{from.learners[i], settings,
+                      from.progress->add("learner", i)}));
   learner_parts parts{
     owner_of(from, 0),
-    from.learner,
+    from.learners.front(),
+    here.ranks,
     checkpoint_store{from.options.out / "checkpoints", settings.run.keep_last},
     settings,
     from.progress->add("learner", 0),
@@ -152,7 +158,7 @@ spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
     out.here.pool = spawn_verifiers(sys, from);
   if (!from.generators.empty())
     out.here.rollouts = spawn_rollouts(sys, from);
-  if (from.learner)
+  if (!from.learners.empty())
     spawn_learner(sys, from, out.here);
   node_parts parts;
   parts.me.who = id_of(from);

@@ -28,7 +28,7 @@ struct node_materials {
 
   std::vector<judge_function> judges; ///< One a verifier slot.
   std::vector<std::shared_ptr<generator>> generators;
-  std::shared_ptr<trainer> learner;
+  std::vector<std::shared_ptr<trainer>> learners; ///< One a rank.
   std::shared_ptr<scorer> mirror;
   rollout_tools tools;
   std::shared_ptr<buffer_core> buffer;

@@ -233,6 +233,8 @@ void node_state::watch_local() {
   watch_local(here.pool, "the verifier pool");
   watch_local(here.mirror, "the mirror");
   watch_local(here.learner, "the learner");
+  for (size_t i = 0; i < here.ranks.size(); ++i)
+    watch_local(here.ranks[i], fmt::format("learner rank {}", i + 1));
   for (size_t i = 0; i < here.rollouts.size(); ++i)
     watch_local(here.rollouts[i], fmt::format("rollout {}", i));
 }

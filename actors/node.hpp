@@ -23,6 +23,7 @@ struct local_actors {
   std::vector<rollout_actor> rollouts;
   mirror_actor mirror;
   learner_actor learner;
+  std::vector<rank_actor> ranks; ///< The learner's others.
 };
 
 using on_connected = std::function<void(node_actor)>;

@@ -137,10 +137,11 @@ result<void> make_policy(node_materials& out) {
   }
   if (counts.learner == 0)
     return {};
-  auto learner = make.make_trainer();
-  if (!learner)
-    return tl::unexpected(learner.error());
-  out.learner = std::move(*learner);
+  auto learners = make.make_trainers(counts.learner);
+  if (!learners)
+    return tl::unexpected(learners.error());
+  for (auto& one : *learners)
+    out.learners.push_back(std::move(one));
   auto mirror = make.make_scorer();
   if (!mirror)
     return tl::unexpected(mirror.error());

@@ -18,6 +18,7 @@ namespace swage {
 // actor of the same process, and have no serialised form.
 struct local_snapshot;
 struct slot_job;
+struct rank_job;
 struct rollout_wiring;
 struct mirror_wiring;
 struct learner_wiring;
@@ -64,6 +65,8 @@ CAF_BEGIN_TYPE_ID_BLOCK(swage, caf::first_custom_type_id + 1800)
   CAF_ADD_ATOM(swage, swage, fault_atom)
   CAF_ADD_ATOM(swage, swage, leave_atom)
   CAF_ADD_ATOM(swage, swage, handles_atom)
+  CAF_ADD_ATOM(swage, swage, restore_atom)
+  CAF_ADD_ATOM(swage, swage, train_atom)
 
   CAF_ADD_TYPE_ID(swage, (swage::ec))
   CAF_ADD_TYPE_ID(swage, (swage::owner))
@@ -96,6 +99,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(swage, caf::first_custom_type_id + 1800)
   CAF_ADD_TYPE_ID(swage, (swage::node_handles))
   CAF_ADD_TYPE_ID(swage, (swage::local_snapshot))
   CAF_ADD_TYPE_ID(swage, (swage::slot_job))
+  CAF_ADD_TYPE_ID(swage, (swage::rank_job))
   CAF_ADD_TYPE_ID(swage, (swage::rollout_wiring))
   CAF_ADD_TYPE_ID(swage, (swage::mirror_wiring))
   CAF_ADD_TYPE_ID(swage, (swage::learner_wiring))
@@ -106,6 +110,7 @@ CAF_END_TYPE_ID_BLOCK(swage)
 CAF_ERROR_CODE_ENUM(swage::ec)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::local_snapshot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::slot_job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::rank_job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::rollout_wiring)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::mirror_wiring)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swage::learner_wiring)
@@ -122,6 +127,12 @@ struct local_snapshot {
 struct slot_job {
   verify_request request;
   std::stop_token stop;
+};
+
+/// One batch for one rank of a learner.
+struct rank_job {
+  judged_batch batch;
+  bool begins_stage = false;
 };
 
 /// Life cycle of items; on the head, the journal's only writer. Requests that
@@ -247,6 +258,14 @@ using learner_actor = caf::typed_actor<
   caf::result<void>(advance_atom),
   // Ends the batch in hand and checkpoints; answers the checkpoint's step.
   caf::result<uint64_t>(stop_atom, double deadline_s)>;
+
+/// A further rank of a data-parallel learner; runs detached, in the learner's
+/// process.
+using rank_actor = caf::typed_actor<
+  // Loads the checkpoint that the learner begins from.
+  caf::result<void>(restore_atom, std::string directory),
+  // Trains its part of a batch, together with all other ranks.
+  caf::result<void>(train_atom, rank_job)>;
 
 struct coordinator_wiring {
   uint64_t generation = 0;

@@ -67,6 +67,8 @@ void end_all(const spawned_node& spawned) {
   end(spawned.node);
   end(spawned.here.coordinator);
   end(spawned.here.learner);
+  for (auto& one : spawned.here.ranks)
+    end(one);
   end(spawned.here.mirror);
   for (auto& one : spawned.here.rollouts)
     end(one);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace swage {
 
@@ -18,7 +19,9 @@ namespace swage {
 /// node does not run is not made.
 struct policy_factory {
   std::function<result<std::unique_ptr<generator>>()> make_generator;
-  std::function<result<std::unique_ptr<trainer>>()> make_trainer;
+  /// One for each rank of the learner, joined if there are several.
+  std::function<result<std::vector<std::unique_ptr<trainer>>>(uint32_t ranks)>
+    make_trainers;
   std::function<result<std::unique_ptr<scorer>>()> make_scorer;
 };
 

@@ -29,9 +29,6 @@ constexpr std::array unbuilt = {
                 "function"},
 };
 
-constexpr std::string_view learners_what
-  = "data-parallel learners are not built; set it to 1";
-
 tl::unexpected<error> refusal(std::string_view path, std::string_view value,
                               std::string_view origin, std::string_view what) {
   return fail(ec::unsupported, fmt::format("{} = {}{}: {}", path, value, origin,
@@ -56,12 +53,13 @@ result<void> check_built(const config& settings, const knob_origins& origins) {
   for (auto& [path, value, what] : unbuilt)
     if (value_of(path, settings) == toml_quote(value))
       return refusal(path, toml_quote(value), origin_of(path, origins), what);
-  if (settings.actors.learner > 1)
+  auto& nodes = settings.cluster.nodes;
+  auto trains = [](auto& node) { return node.actors.learner > 0; };
+  if (std::ranges::count_if(nodes, trains) > 1)
     return refusal("actors.learner", value_of("actors.learner", settings),
-                   origin_of(settings.cluster.nodes.empty() ? "actors.learner"
-                                                            : "cluster.node",
-                             origins),
-                   learners_what);
+                   origin_of("cluster.node", origins),
+                   "ranks of a learner on several nodes are not built; set all "
+                   "of them on one node");
   return {};
 }
 

@@ -132,7 +132,10 @@ const std::vector<knob> actors_rows = {
    counted_actors,
    {},
    "Verifier actors: candidates judged at the same time."},
-  {KNOB(actors, learner), counted_actors, {}, "Learner ranks."},
+  {KNOB(actors, learner),
+   counted_actors,
+   {},
+   "Ranks of the learner: each trains a part of every batch."},
 };
 
 const std::vector<knob> rollout_rows = {
@@ -403,7 +406,8 @@ const std::vector<knob> learner_rows = {
   {KNOB(learner, threads),
    threads,
    {},
-   "LibTorch threads of the learner, beside decoding and verification."},
+   "LibTorch threads of the learner, shared by its ranks, beside decoding and "
+   "verification."},
 };
 
 const std::vector<knob> reward_rows = {

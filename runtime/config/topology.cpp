@@ -16,7 +16,8 @@ constexpr edge_row edge_rows[] = {
   {"pool", "rollout", "verdict"},      {"rollout", "buffer", "submit"},
   {"buffer", "mirror", "batch"},       {"mirror", "rollout", "rescore"},
   {"mirror", "buffer", "judgement"},   {"mirror", "learner", "judged"},
-  {"learner", "buffer", "commit"},     {"learner", "publisher", "snapshot"},
+  {"learner", "learner", "share"},     {"learner", "buffer", "commit"},
+  {"learner", "publisher", "snapshot"},
   {"publisher", "rollout", "weights"}, {"publisher", "mirror", "weights"},
 };
 
@@ -43,11 +44,20 @@ uint32_t count_on(const topology_node& node, std::string_view kind) {
   return found == node.actors.end() ? 0 : found->count;
 }
 
+/// Those of a kind that speak to other kinds: of a learner's ranks, the first.
+uint32_t speakers(std::string_view kind, uint32_t count) {
+  return kind == "learner" ? std::min(count, 1u) : count;
+}
+
 topology_edge connect(const topology& graph, const edge_row& row) {
+  if (row.from == row.to)
+    return {row.from, row.to, row.message, graph.count(row.from) - 1, false};
   uint32_t local = 0;
   for (auto& node : graph.nodes)
-    local += count_on(node, row.from) * count_on(node, row.to);
-  auto links = graph.count(row.from) * graph.count(row.to);
+    local += speakers(row.from, count_on(node, row.from))
+             * speakers(row.to, count_on(node, row.to));
+  auto links = speakers(row.from, graph.count(row.from))
+               * speakers(row.to, graph.count(row.to));
   return {row.from, row.to, row.message, links, local != links};
 }
 
@@ -69,7 +79,8 @@ topology make_topology(const config& settings) {
   if (graph.nodes.empty())
     graph.nodes.push_back(place("head", "", true, settings.actors));
   for (auto& row : edge_rows)
-    graph.edges.push_back(connect(graph, row));
+    if (auto edge = connect(graph, row); edge.links > 0)
+      graph.edges.push_back(edge);
   return graph;
 }
 

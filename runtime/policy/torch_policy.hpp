@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 namespace swage {
 
@@ -29,9 +30,15 @@ struct optimizer_options {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
 };
 
-result<std::unique_ptr<trainer>>
-make_torch_trainer(const std::filesystem::path& directory,
-                   const optimizer_options& options, uint64_t seed);
+/// One for each of `ranks`, which is 1 or more. Trainers of several ranks share
+/// their steps: each computes the gradient of a part of the micro batches, then
+/// they are summed, so that all have the same parameters, bit for bit. Each is
+/// called on a thread of its own, all with the same samples and options, and
+/// waits `deadline_s` for the others.
+result<std::vector<std::unique_ptr<trainer>>>
+make_torch_trainers(const std::filesystem::path& directory,
+                    const optimizer_options& options, uint64_t seed,
+                    uint32_t ranks, double deadline_s);
 
 result<std::unique_ptr<scorer>>
 make_torch_scorer(const std::filesystem::path& directory, int threads);

@@ -1,4 +1,5 @@
 #include "actors/learner.hpp"
+#include "actors/learner_rank.hpp"
 
 #include "tests/support/counting_policy.hpp"
 #include "tests/support/scripted_actors.hpp"
@@ -48,8 +49,13 @@ struct fixture {
   learner_actor start(test::scripted_mirror_state::answers next) {
     auto mirror
       = sim.sys.spawn<actor_of<test::scripted_mirror_state>>(std::move(next));
+    std::vector<rank_actor> ranks;
+    for (auto& other : others)
+      ranks.push_back(sim.sys.spawn<actor_of<learner_rank_state>>(rank_parts{
+        other, settings, std::make_shared<progress_counter>()}));
     learner_parts parts{owner{"n", 1, 0},
                         model,
+                        ranks,
                         checkpoint_store{folder, 3},
                         settings,
                         std::make_shared<progress_counter>(),
@@ -72,6 +78,7 @@ struct fixture {
   config settings;
   std::shared_ptr<test::noting_trainer> model
     = std::make_shared<test::noting_trainer>();
+  std::vector<std::shared_ptr<test::noting_trainer>> others; ///< Its ranks'.
   std::optional<std::string> reason;
   int ends = 0;
   test::simulation sim;
@@ -152,6 +159,58 @@ TEST_CASE("a restarted learner goes on from its checkpoint",
   CHECK(f.model->log.front() == "load v000002");
   CHECK(f.published.published == std::vector<uint64_t>{2, 3});
   CHECK_FALSE(fs::exists(f.folder / ".v000003.17"));
+}
+
+TEST_CASE("every rank restores and trains what the first one does",
+          "[actors][learner]") {
+  fixture f;
+  for (int i = 0; i < 2; ++i)
+    f.others.push_back(std::make_shared<test::noting_trainer>());
+  f.settings.actors.learner = 3;
+  f.settings.learner.threads = 6;
+  {
+    checkpoint_store store{f.folder, 3};
+    checkpoint_info info{2, 22, "sft", {}};
+    REQUIRE(store.write(info, [](auto&) { return result<void>{}; }));
+  }
+  f.script.attached.last_committed = 2;
+  f.script.attached.hashes = {11, 22};
+  f.start(stages(4));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  CHECK_FALSE(f.reason);
+  std::vector<std::string> trained{"load v000002", "reset", "reference",
+                                   "grpo 1", "grpo 1"};
+  for (auto& other : f.others) {
+    CHECK(other->log == trained);
+    CHECK(other->threads == std::vector<int>{2, 2});
+  }
+  trained.push_back("save"); // Only the first one writes checkpoints,
+  CHECK(f.model->log == trained);
+  CHECK(f.published.published == std::vector<uint64_t>{2, 3, 4}); // publishes
+  CHECK(f.script.committed.size() == 2);                          // and commits.
+}
+
+TEST_CASE("a rank that fails ends the learner with its reason",
+          "[actors][learner]") {
+  fixture f;
+  f.others.push_back(std::make_shared<test::noting_trainer>());
+  f.others[0]->refuse = "rank 1 cannot reach the others";
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  REQUIRE(f.reason);
+  CHECK(f.reason->find("rank 1 cannot reach the others") != std::string::npos);
+}
+
+TEST_CASE("a rank that dies ends the learner", "[actors][learner]") {
+  fixture f;
+  f.others.push_back(std::make_shared<test::noting_trainer>());
+  f.others[0]->throws = true;
+  f.start(stages(3));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  CHECK(f.reason);
 }
 
 TEST_CASE("a journal of another history is refused", "[actors][learner]") {

@@ -84,7 +84,8 @@ public:
     for (uint32_t i = 0; i < me.actors.verifier; ++i)
       made_.judges.push_back(make_alternating_judge(made_.gate));
     if (me.actors.learner > 0) {
-      made_.learner = std::make_shared<test::noting_trainer>();
+      for (uint32_t i = 0; i < me.actors.learner; ++i)
+        made_.learners.push_back(std::make_shared<test::noting_trainer>());
       made_.mirror = std::make_shared<test::constant_scorer>(-1.f);
     }
     if (head)
@@ -105,6 +106,8 @@ public:
     end(spawned_.node);
     end(here.coordinator);
     end(here.learner);
+    for (auto& one : here.ranks)
+      end(one);
     end(here.mirror);
     for (auto& one : here.rollouts)
       end(one);
@@ -175,7 +178,7 @@ void check_whole(const memory_journal& journal) {
 TEST_CASE("a run in one process ends on its own", "[actors][threads]") {
   scratch folder;
   auto settings = make_settings();
-  node_config me{"head", "", {.rollout = 3, .verifier = 2, .learner = 1}};
+  node_config me{"head", "", {.rollout = 3, .verifier = 2, .learner = 2}};
   settings.actors = me.actors;
   running_node node{settings, me, true, folder.path};
   const auto code = node.wait();

@@ -4,6 +4,7 @@
 #include "runtime/policy/generator.hpp"
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +117,8 @@ class noting_trainer : public trainer {
 public:
   result<step_report> step(std::span<const train_sample> samples,
                            const train_options& options) override {
+    if (throws)
+      throw std::runtime_error{"out of memory"};
     if (!refuse.empty())
       return fail(ec::invalid_argument, refuse);
     log.push_back((options.what == objective::sft ? "sft " : "grpo ")
@@ -149,6 +152,7 @@ public:
   std::vector<double> decays; ///< Of each step.
   std::vector<int> threads; ///< Of each step.
   std::string refuse; ///< Not empty: every step fails with it.
+  bool throws = false;
 };
 
 } // namespace swage::test

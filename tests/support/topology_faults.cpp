@@ -202,7 +202,7 @@ topology_walk::process* topology_walk::some_process(bool may_be_head) {
 
 topology_walk::process* topology_walk::learner() {
   for (auto& one : processes_)
-    if (one->alive && !one->replaced && one->made.learner)
+    if (one->alive && !one->replaced && !one->made.learners.empty())
       return one.get();
   return nullptr;
 }

@@ -86,7 +86,7 @@ void topology_walk::make(process& one) {
     made.generators.push_back(oracle_->make_generator(longest_response));
   if (counts.learner > 0) {
     made.mirror = std::make_shared<chained_scorer>();
-    made.learner = oracle_->make_trainer(fate_of(one));
+    made.learners = {oracle_->make_trainer(fate_of(one))};
   }
   made.say = [this, name = one.who.name](log_level, const std::string& line) {
     note(name + ": " + line);

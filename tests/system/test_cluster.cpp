@@ -75,7 +75,7 @@ actors = {{ rollout = 1, verifier = 0, learner = 0 }}
 [[cluster.node]]
 name = "trainer"
 address = "127.0.0.1:{}"
-actors = {{ rollout = 0, verifier = 1, learner = 1 }}
+actors = {{ rollout = 0, verifier = 1, learner = 2 }}
 )";
 
 /// The three processes of one run, each under its own parent.

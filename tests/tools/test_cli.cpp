@@ -166,14 +166,6 @@ TEST_CASE("a fork says what it needs", "[tools][cli]") {
   CHECK_FALSE(std::filesystem::exists(made));
 }
 
-TEST_CASE("more than one learner is refused by name", "[tools][cli]") {
-  scratch folder;
-  auto told = run({"train", "configs/quickstart.toml", "--out",
-                   folder.path("run"), "--set", "actors.learner=2"});
-  CHECK(told.code == 2);
-  CHECK_THAT(told.err, ContainsSubstring("actors.learner = 2"));
-}
-
 TEST_CASE("verify refuses what is not built", "[tools][cli]") {
   scratch folder;
   for (auto [option, value, name] :

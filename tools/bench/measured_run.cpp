@@ -61,8 +61,9 @@ public:
     for (auto& one : made.generators)
       one = std::make_shared<watched_generator>(one, times_, decoding_);
     made.mirror = std::make_shared<watched_scorer>(made.mirror, times_);
-    made.learner = std::make_shared<watched_trainer>(
-      made.learner, times_, [this](uint64_t kept) { trained(kept); });
+    auto& learner = made.learners.front();
+    learner = std::make_shared<watched_trainer>(
+      learner, times_, [this](uint64_t kept) { trained(kept); });
     made.judges.assign(
       made.me.actors.verifier,
       [this](const verify_request& request, std::stop_token stop) {

@@ -35,7 +35,8 @@ public:
   loop_at_work(const std::filesystem::path& policy, measure_gate& gate)
     : gate_{gate}, model_{value_or_exit(make_torch_generator(
                      policy, {.max_live = 256, .threads = 1}, 1))},
-      student_{value_or_exit(make_torch_trainer(policy, {}, 1))},
+      student_{std::move(
+        value_or_exit(make_torch_trainers(policy, {}, 1, 1, 0)).front())},
       decode_{[this](const std::stop_token& stop) { decode(stop); }},
       train_{[this](const std::stop_token& stop) { train(stop); }} {
   }

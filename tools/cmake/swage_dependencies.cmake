@@ -85,6 +85,7 @@ if(SWAGE_WITH_TORCH)
   target_link_libraries(swage_libtorch INTERFACE torch torch_cpu c10)
   target_link_options(swage_libtorch INTERFACE
     "-Wl,-rpath,${SWAGE_TORCH_ROOT}/lib" -Wl,--allow-shlib-undefined)
+  find_path(GLOO_INCLUDE gloo/context.h REQUIRED)
 endif()
 
 include(CheckLanguage)

@@ -16,8 +16,9 @@ policy_factory make_policy_factory(const config& settings) {
     return make_torch_generator(settings.policy.path, options,
                                 settings.run.seed);
   };
-  out.make_trainer = [settings] {
-    return make_torch_trainer(settings.policy.path, {}, settings.run.seed);
+  out.make_trainers = [settings](uint32_t ranks) {
+    return make_torch_trainers(settings.policy.path, {}, settings.run.seed,
+                               ranks, settings.faults.stall_timeout_s);
   };
   out.make_scorer = [settings] {
     return make_torch_scorer(settings.policy.path, settings.learner.threads);

@@ -51,7 +51,7 @@ Tensor loss_of(const Tensor& logprobs, const Tensor& reference,
 loss_sums sums_of(const Tensor& logprobs, const micro_batch& batch,
                   const train_options& options) {
   loss_sums out;
-  out.tokens = batch.tokens.rows.size();
+  out.tokens = static_cast<double>(batch.tokens.rows.size());
   if (options.what == objective::sft)
     return out;
   auto* logprob = logprobs.data_ptr<float>();

@@ -3,7 +3,7 @@
 #include "runtime/learn/trainer.hpp"
 #include "runtime/policy/torch/micro_batches.hpp"
 
-#include <vector>
+#include <array>
 
 namespace at {
 class Tensor;
@@ -11,16 +11,24 @@ class Tensor;
 
 namespace swage {
 
-/// Sums over the tokens of a micro batch, for the report.
+/// Sums over the tokens of a micro batch, for the report. Counts are doubles
+/// too, so that ranks can add all of it up at once.
 struct loss_sums {
   double loss = 0;
   double abs_log_ratio = 0;
   double on_policy_ratio = 0; ///< Of it, that of on-policy tokens.
-  uint64_t on_policy_tokens = 0;
+  double on_policy_tokens = 0;
   double entropy = 0;
   double clipped = 0;
-  uint64_t tokens = 0;
+  double tokens = 0;
 };
+
+/// All of them.
+constexpr std::array loss_figures = {
+  &loss_sums::loss,             &loss_sums::abs_log_ratio,
+  &loss_sums::on_policy_ratio,  &loss_sums::on_policy_tokens,
+  &loss_sums::entropy,          &loss_sums::clipped,
+  &loss_sums::tokens};
 
 /// What a micro batch adds to the step's loss, s_t being a token's share in its
 /// mean:

@@ -2,6 +2,7 @@
 
 #include "runtime/policy/cpu_policy.hpp"
 #include "runtime/policy/model_weights.hpp"
+#include "runtime/policy/torch/gloo_collective.hpp"
 #include "runtime/policy/torch/torch_trainer.hpp"
 
 #include <ATen/Parallel.h>
@@ -39,10 +40,24 @@ make_torch_generator(const fs::path& directory,
                             on_torch_threads(options.threads));
 }
 
-result<std::unique_ptr<trainer>>
-make_torch_trainer(const fs::path& directory, const optimizer_options& options,
-                   uint64_t seed) {
-  return torch_trainer::open(directory, options, seed);
+result<std::vector<std::unique_ptr<trainer>>>
+make_torch_trainers(const fs::path& directory, const optimizer_options& options,
+                    uint64_t seed, uint32_t ranks, double deadline_s) {
+  std::vector<std::unique_ptr<gloo_collective>> ends(ranks);
+  if (ranks > 1) {
+    auto connected = gloo_collective::connect(ranks, deadline_s);
+    if (!connected)
+      return tl::unexpected<error>(connected.error());
+    ends = std::move(*connected);
+  }
+  std::vector<std::unique_ptr<trainer>> out;
+  for (auto& end : ends) {
+    auto made = torch_trainer::open(directory, options, seed, std::move(end));
+    if (!made)
+      return tl::unexpected<error>(made.error());
+    out.push_back(std::move(*made));
+  }
+  return out;
 }
 
 result<std::unique_ptr<scorer>> make_torch_scorer(const fs::path& directory,

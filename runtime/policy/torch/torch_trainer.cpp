@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -115,6 +116,51 @@ struct torch_trainer::impl {
     return out;
   }
 
+  /// Loss and gradient of all samples, over all ranks. Nothing stops a rank
+  /// before it has met the others, which would wait for it in vain.
+  result<loss_sums> add_up(std::span<const train_sample> samples,
+                           const train_options& options) {
+    auto batches = make_micro_batches(
+      samples, token_shares(samples, options.denominator_all), options.what,
+      options.micro_batch_tokens);
+    const size_t ranks = others ? others->size() : 1;
+    loss_sums total;
+    std::string bad;
+    for (size_t i = others ? others->rank() : 0; i < batches.size();
+         i += ranks) {
+      auto sums = accumulate(batches[i], options);
+      for (auto figure : loss_figures)
+        total.*figure += sums.*figure;
+      if (std::isfinite(sums.loss))
+        continue;
+      bad = fmt::format("the micro batch that begins with sample {}",
+                        batches[i].samples.front());
+      break;
+    }
+    if (others)
+      if (auto met = meet(total); !met)
+        return tl::unexpected<error>(met.error());
+    if (!std::isfinite(total.loss))
+      return fail(ec::infra,
+                  fmt::format("the loss is {} in {}; the weights are unchanged",
+                              total.loss,
+                              bad.empty() ? "a micro batch of another rank"
+                                          : bad));
+    return total;
+  }
+
+  /// Sums over the ranks.
+  result<void> meet(loss_sums& total) {
+    std::array<double, loss_figures.size()> figures;
+    for (size_t i = 0; i < figures.size(); ++i)
+      figures[i] = total.*loss_figures[i];
+    if (auto summed = others->sum(figures); !summed)
+      return summed;
+    for (size_t i = 0; i < figures.size(); ++i)
+      total.*loss_figures[i] = figures[i];
+    return others->sum(network.gradients());
+  }
+
   /// The parameter whose gradient is not finite.
   std::string bad_parameter() {
     auto gradients = network.gradients();
@@ -131,6 +177,7 @@ struct torch_trainer::impl {
   qwen3_network network;
   adamw optimizer;
   std::unique_ptr<qwen3_network> reference;
+  std::unique_ptr<gloo_collective> others;
   std::string config_text, tokenizer_text;
 };
 
@@ -139,7 +186,7 @@ torch_trainer::~torch_trainer() = default;
 
 result<std::unique_ptr<torch_trainer>>
 torch_trainer::open(const fs::path& directory, const optimizer_options& options,
-                    uint64_t seed) {
+                    uint64_t seed, std::unique_ptr<gloo_collective> others) {
   auto config = load_model_config(directory / "config.json");
   if (!config)
     return tl::unexpected<error>(config.error());
@@ -158,6 +205,7 @@ torch_trainer::open(const fs::path& directory, const optimizer_options& options,
   out->impl_ = std::make_unique<impl>(
     *config, *flat,
     adamw_options{options.beta1, options.beta2, options.epsilon});
+  out->impl_->others = std::move(others);
   out->impl_->config_text = std::move(*config_text);
   out->impl_->tokenizer_text = std::move(*tokenizer_text);
   return out;
@@ -178,25 +226,10 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
   if (out.kept == 0)
     return out;
   std::ranges::fill(network.gradients(), 0.0f);
-  loss_sums total;
-  auto batches = make_micro_batches(
-    samples, token_shares(samples, options.denominator_all), options.what,
-    options.micro_batch_tokens);
-  for (auto& batch : batches) {
-    auto sums = impl_->accumulate(batch, options);
-    if (!std::isfinite(sums.loss))
-      return fail(ec::infra,
-                  fmt::format("the loss is {} in the micro batch that begins "
-                              "with sample {}; the weights are unchanged",
-                              sums.loss, batch.samples.front()));
-    total.loss += sums.loss;
-    total.abs_log_ratio += sums.abs_log_ratio;
-    total.on_policy_ratio += sums.on_policy_ratio;
-    total.on_policy_tokens += sums.on_policy_tokens;
-    total.entropy += sums.entropy;
-    total.clipped += sums.clipped;
-    total.tokens += sums.tokens;
-  }
+  auto added = impl_->add_up(samples, options);
+  if (!added)
+    return tl::unexpected<error>(added.error());
+  auto& total = *added;
   out.grad_norm = norm_of(network.gradients());
   if (!std::isfinite(out.grad_norm))
     return fail(ec::infra,
@@ -209,16 +242,14 @@ result<step_report> torch_trainer::step(std::span<const train_sample> samples,
                    : 1.0;
   impl_->optimizer.step(network.parameters(), network.gradients(),
                         {options.lr, options.weight_decay, scale});
-  auto tokens = static_cast<double>(total.tokens);
   out.loss = total.loss;
-  out.clip_fraction = total.clipped / tokens;
-  out.entropy = total.entropy / tokens;
-  out.mean_abs_log_ratio = total.abs_log_ratio / tokens;
-  out.floor_tokens = total.on_policy_tokens;
+  out.clip_fraction = total.clipped / total.tokens;
+  out.entropy = total.entropy / total.tokens;
+  out.mean_abs_log_ratio = total.abs_log_ratio / total.tokens;
+  out.floor_tokens = static_cast<uint64_t>(total.on_policy_tokens);
   if (total.on_policy_tokens > 0)
-    out.floor = total.on_policy_ratio
-                / static_cast<double>(total.on_policy_tokens);
-  out.tokens = total.tokens;
+    out.floor = total.on_policy_ratio / total.on_policy_tokens;
+  out.tokens = static_cast<uint64_t>(total.tokens);
   out.stepped = true;
   return out;
 }

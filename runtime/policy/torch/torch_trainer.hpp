@@ -2,6 +2,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/learn/trainer.hpp"
+#include "runtime/policy/torch/gloo_collective.hpp"
 #include "runtime/policy/torch_policy.hpp"
 
 #include <filesystem>
@@ -14,9 +15,10 @@ namespace swage {
 /// The trainer on LibTorch, which is visible in its .cpp files only.
 class torch_trainer : public trainer {
 public:
+  /// `others` joins it to the other ranks of a learner; null: there are none.
   static result<std::unique_ptr<torch_trainer>>
   open(const std::filesystem::path& directory, const optimizer_options& options,
-       uint64_t seed);
+       uint64_t seed, std::unique_ptr<gloo_collective> others = {});
 
   ~torch_trainer() override;
 
@@ -33,8 +35,8 @@ public:
   result<std::vector<std::vector<float>>>
   score(std::span<const scored_sequence> sequences, float temperature);
 
-  /// The gradient of the last step, before clipping, in the order of
-  /// `parameter_layout`.
+  /// The gradient of the last step, of all ranks and before clipping, in the
+  /// order of `parameter_layout`.
   std::span<const float> gradients() const;
 
 private:

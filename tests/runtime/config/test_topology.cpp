@@ -39,6 +39,19 @@ TEST_CASE("counts change links and nothing else", "[runtime][config]") {
   CHECK(graph.edges.size() == make_topology(config{}).edges.size());
 }
 
+TEST_CASE("a learner's first rank speaks for all", "[runtime][config]") {
+  config settings;
+  settings.actors.learner = 3;
+  auto graph = make_topology(settings);
+  CHECK(graph.count("learner") == 3);
+  CHECK(edge(graph, "share").links == 2);
+  for (auto message : {"judged", "commit", "snapshot"})
+    CHECK(edge(graph, message).links == 1);
+  auto alone = make_topology(config{});
+  CHECK(std::ranges::find(alone.edges, "share", &topology_edge::message)
+        == alone.edges.end());
+}
+
 TEST_CASE("edges between two nodes are remote", "[runtime][config]") {
   config settings;
   settings.actors = {.rollout = 2, .verifier = 4, .learner = 1};

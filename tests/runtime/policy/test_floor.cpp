@@ -3,6 +3,7 @@
 #include "runtime/policy/torch_policy.hpp"
 #include "tests/runtime/policy/oracle.hpp"
 #include "tests/runtime/policy/small_policy.hpp"
+#include "tests/runtime/policy/trained_policy.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -11,6 +12,7 @@
 #include <cmath>
 
 using namespace swage;
+using test::value_of;
 using Catch::Matchers::WithinAbs;
 using logprob_lists = std::vector<std::vector<float>>;
 
@@ -29,13 +31,6 @@ double distance(const logprob_lists& a, const logprob_lists& b) {
     }
   }
   return worst;
-}
-
-template <class T>
-T value_of(result<T> from) {
-  INFO((from ? std::string{} : from.error().message));
-  REQUIRE(from);
-  return std::move(*from);
 }
 
 } // namespace
@@ -122,8 +117,8 @@ TEST_CASE("without weights all parts draw the same ones", "[policy][floor]") {
   test::temporary_folder folder;
   test::run_oracle({"model", folder.path().string()});
   std::filesystem::remove(folder.path() / "model.safetensors");
-  auto trainer = value_of(make_torch_trainer(folder.path(), {}, 42));
-  auto other = value_of(make_torch_trainer(folder.path(), {}, 43));
+  auto trainer = value_of(torch_trainer::open(folder.path(), {}, 42));
+  auto other = value_of(torch_trainer::open(folder.path(), {}, 43));
   auto config = value_of(load_model_config(folder.path() / "config.json"));
   CHECK(trainer->copy_weights(0).what.checksum
         == random_weights(config, 42).what.checksum);
