@@ -34,7 +34,8 @@ void live_sequences::cancel(uint64_t id) {
 
 void live_sequences::fill(std::span<const prefill> slots) {
   std::vector<token_row> rows;
-  for (auto& [slot, count] : slots)
+  for (auto& [slot, count] : slots) {
+    prefilled_ += count;
     for (size_t p = 0; p < count; ++p) {
       rows.push_back({slot, static_cast<int32_t>(p),
                       slots_[static_cast<size_t>(slot)].tokens[p]});
@@ -43,6 +44,7 @@ void live_sequences::fill(std::span<const prefill> slots) {
         rows.clear();
       }
     }
+  }
   if (!rows.empty())
     model_.forward(rows, cache_);
 }

@@ -17,6 +17,8 @@ public:
   live_sequences(decoder& model, const generator_options& options);
 
   size_t size() const;
+  /// Tokens whose cache was computed outside of a step.
+  uint64_t prefilled() const { return prefilled_; }
   void cancel(uint64_t id);
 
   /// With `recompute_cache`, computes the cache of every sequence anew whose
@@ -58,6 +60,7 @@ private:
   uint32_t max_tokens_;
   kv_cache cache_;
   std::vector<sequence> slots_;
+  uint64_t prefilled_ = 0;
 };
 
 } // namespace swage

@@ -68,7 +68,9 @@ constexpr operator_row unary_rows[] = {
    "v*0.5f*(1+tanhf(0.797885f*(v+0.044715f*v*v*v)))",
    {},
    keeps_zero},
-  {"silu", unary, "F.silu({v})", "v/(1+expf(fminf(-v,80)))", {}, keeps_zero},
+  // Of two quotients in a row -ffast-math multiplies the denominators, and the
+  // square of exp(40) is still a float.
+  {"silu", unary, "F.silu({v})", "v/(1+expf(fminf(-v,40)))", {}, keeps_zero},
   {"mish",
    unary,
    "F.mish({v})",
@@ -78,7 +80,7 @@ constexpr operator_row unary_rows[] = {
   {"sigmoid",
    unary,
    "torch.sigmoid({v})",
-   "1/(1+expf(fminf(-v,80)))",
+   "1/(1+expf(fminf(-v,40)))",
    {},
    nonneg,
    0},
@@ -270,7 +272,7 @@ constexpr operator_row mixed_rows[] = {
   {"gate",
    binary,
    "{v} * torch.sigmoid({a})",
-   "v/(1+expf(fminf(-{a},80)))",
+   "v/(1+expf(fminf(-{a},40)))",
    {},
    keeps_zero},
   {"sqdiff",

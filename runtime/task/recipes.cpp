@@ -190,8 +190,14 @@ program draw_composed(draw& random) {
   };
   constexpr std::array weights = {0.40, 0.36, 0.08, 0.08, 0.08};
   switch (random.weighted(weights)) {
-  case 0:
-    return draw_chain(random, 2, some(2, 4));
+  case 0: {
+    auto length = some(2, 4);
+    // From draws of their own, so that what is drawn next does not depend on
+    // them.
+    draw apart = random;
+    auto what = draw_chain(random, 2, length);
+    return length == 4 && apart.chance(0.5) ? draw_chain(apart, 2, 5) : what;
+  }
   case 1: {
     auto before = some(0, 2);
     return draw_axis(random, 2, before, before > 0 ? some(0, 1) : some(1, 2));

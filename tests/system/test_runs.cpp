@@ -5,6 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -154,6 +155,43 @@ TEST_CASE("what a run left is shown and used", "[system][slow]") {
                                        task, "--samples", "2"},
                            1),
                  "none of 2 samples is a correct kernel"));
+}
+
+TEST_CASE("a taught policy writes a kernel for one's own module",
+          "[system][slow]") {
+  scratch here{"write"};
+  std::vector<std::string> files;
+  for (auto* name : {"relu", "tanh", "sigmoid", "abs", "sin"})
+    files.push_back(here.module(fmt::format("ours/{}.py", name),
+                                fmt::format("torch.{}(x)", name)));
+  auto run = (here.root / "run").string();
+  train(here.root,
+        {"--out", run, "--set", "run.checkpoint_interval=200", "--set",
+         "learner.sft_steps=200", "--set", "rollout.max_new_tokens=256",
+         "--set", "learner.sft_lr=3e-3", "--set",
+         fmt::format("tasks.suite={}", (here.root / "ours").string())});
+  // Four of the five are taught; which ones is drawn.
+  int found = 0;
+  for (auto& file : files) {
+    auto told = here.root / "told";
+    fs::remove(told);
+    process asked{fs::path{std::getenv("SWAGE_BIN")} / "swage",
+                  {"write", "--checkpoint", run, "--task", file, "--samples",
+                   "4", "--temperature", "0.3", "--json"},
+                  told};
+    auto code = asked.wait(300);
+    auto text = content(told);
+    INFO(text);
+    if (code != 0)
+      continue;
+    ++found;
+    auto object = nlohmann::json::parse(text.substr(text.find("{\"found\"")));
+    CHECK(object["found"] == true);
+    CHECK(object["right"] >= 1);
+    CHECK(object["verdict"]["category"] == "ok");
+    CHECK(contains(object["source"], "kernel("));
+  }
+  CHECK(found >= 3);
 }
 
 TEST_CASE("a run takes its tasks from a folder of modules",

@@ -59,6 +59,15 @@ TEST_CASE("lines show the interval of the speedup", "[tools][verify]") {
   CHECK(text.find("build          not measured\n") != std::string::npos);
 }
 
+TEST_CASE("lines show what is wrong in one line", "[tools][verify]") {
+  CHECK(verdict_lines(timed(), 1.25).find("detail") == std::string::npos);
+  verdict outcome{.kind = category::compile_compiler,
+                  .detail = "kernel.cpp:3: no such name\nand more"};
+  auto text = verdict_lines(outcome, -1);
+  CHECK(text.find("detail         kernel.cpp:3: no such name\npass_fraction")
+        != std::string::npos);
+}
+
 TEST_CASE("exit codes follow the category", "[tools][verify]") {
   auto code = [](category kind) { return verdict_exit_code({.kind = kind}); };
   CHECK(code(category::ok) == 0);

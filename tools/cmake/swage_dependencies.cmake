@@ -44,7 +44,7 @@ find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED) # A static CAF needs it found first.
 find_package(CAF 0.18.7 REQUIRED COMPONENTS core io openssl
              PATHS "${SWAGE_CAF_PREFIX}" NO_DEFAULT_PATH)
-find_package(Catch2 3.5 REQUIRED)
+find_package(Catch2 3.7 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)

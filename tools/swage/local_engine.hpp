@@ -10,10 +10,6 @@
 
 namespace swage {
 
-/// A task from a KernelBench-style file, judged as `[verifier]` says.
-result<task> read_task(const std::filesystem::path& file,
-                       const verifier_config& settings);
-
 /// `engine::load`; an error about the task begins with `name`.
 result<task> load_named(engine& judge, const task& what,
                         const std::string& name);

@@ -54,18 +54,22 @@ std::string verdict_lines(const verdict& outcome, double reward) {
   if (t.speedup_low > 0 && t.speedup_high > 0 && outcome.speedup > 0)
     speedup += fmt::format(" ({:.4g} to {:.4g})", t.speedup_low,
                            t.speedup_high);
+  // The feedback has the rest of it.
+  auto first = outcome.detail.substr(0, outcome.detail.find('\n'));
+  auto detail = first.empty() ? "" : fmt::format("detail         {}\n", first);
   return fmt::format("compiled       {}\n"
                      "correct        {}\n"
                      "legal          {}\n"
                      "speedup        {}\n"
                      "category       {}\n"
+                     "{}"
                      "pass_fraction  {:.4g}\n"
                      "reward         {:.4g}\n"
                      "reference      {}\n"
                      "candidate      {}\n"
                      "build          {}\n",
                      outcome.compiled, outcome.correct, outcome.legal, speedup,
-                     to_string(outcome.kind), outcome.pass_fraction, reward,
+                     to_string(outcome.kind), detail, outcome.pass_fraction, reward,
                      measured_text(t.reference_s, " s"),
                      measured_text(t.candidate_s, " s"),
                      measured_text(t.build_s, " s"));

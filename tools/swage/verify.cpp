@@ -3,6 +3,7 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/task/prototype.hpp"
 #include "runtime/task/text_file.hpp"
+#include "runtime/task/suite.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/verdict_text.hpp"
@@ -80,7 +81,7 @@ int verify(const verify_arguments& given) {
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
-  auto what = read_task(given.task, settings->verifier);
+  auto what = load_task_file(given.task, settings->verifier);
   if (!what)
     return report(what.error());
   std::string response;

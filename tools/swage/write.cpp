@@ -1,4 +1,5 @@
 #include "runtime/observe/log.hpp"
+#include "runtime/task/suite.hpp"
 #include "runtime/verify/extract.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
@@ -116,7 +117,7 @@ int write(const write_arguments& given) {
   auto settings = checkpoint_config(checkpoint->directory);
   if (!settings)
     return report(settings.error());
-  auto what = read_task(given.task, settings->verifier);
+  auto what = load_task_file(given.task, settings->verifier);
   if (!what)
     return report(what.error());
   // The engine starts its processes before LibTorch starts threads.

@@ -1,4 +1,5 @@
 #include "runtime/policy/cpu_policy.hpp"
+#include "runtime/policy/live_sequences.hpp"
 #include "runtime/policy/model_weights.hpp"
 #include "tests/runtime/policy/small_policy.hpp"
 
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 #include <thread>
 
@@ -46,6 +48,37 @@ void on_two_threads(int64_t count,
 }
 
 } // namespace
+
+TEST_CASE("equal prompts are computed once", "[policy][generator]") {
+  decoder model{small_config()};
+  REQUIRE(model.load(random_weights(small_config(), 1)));
+  live_sequences live{model, {.max_live = 12, .max_tokens = 64}};
+  std::deque<sequence_request> waiting;
+  uint64_t expected = 0;
+  for (uint64_t id = 0; id < 12; ++id) {
+    waiting.push_back(small_request(id, id / 4));
+    if (id % 4 == 0)
+      expected += waiting.back().prompt.size() - 1;
+  }
+  // Those that come later take it from one that is still being decoded,
+  for (uint64_t id = 0; id < 2; ++id)
+    waiting.push_back(small_request(12 + id, 2));
+  live.admit(waiting, 0);
+  CHECK(live.size() == 12);
+  CHECK(live.prefilled() == expected);
+  live.cancel(0);
+  live.cancel(1);
+  live.admit(waiting, 0);
+  CHECK(waiting.empty());
+  CHECK(live.prefilled() == expected);
+  // unless it was computed by other weights.
+  live.cancel(2);
+  auto late = small_request(20, 2);
+  auto alone = late.prompt.size() - 1;
+  waiting.push_back(std::move(late));
+  live.admit(waiting, 1);
+  CHECK(live.prefilled() == expected + alone);
+}
 
 TEST_CASE("a sequence does not depend on its batch", "[policy][generator]") {
   auto together = make({.max_live = 13});
