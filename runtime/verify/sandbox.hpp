@@ -38,8 +38,10 @@ int swage_sandbox_isolate(const swage_sandbox_view* view, char* note,
 int swage_sandbox_enter(uint64_t memory_bytes, uint32_t cpu_s);
 
 /// Serves the artifact (a shared object in a file) on the data and control
-/// files (control.hpp). Never returns.
-[[noreturn]] void swage_sandbox_serve(int artifact, int data, int control);
+/// files (control.hpp). `inputs` is the data file opened for reading only, so
+/// that no candidate can make its inputs and state writable. Never returns.
+[[noreturn]] void swage_sandbox_serve(int artifact, int inputs, int data,
+                                      int control);
 
 /// Called for each request; `tensors` in argument order. 0 is success.
 typedef int (*swage_sandbox_function)(uint32_t which, void* const* tensors,

@@ -34,9 +34,16 @@ struct cases {
   }
 };
 
+/// The descriptors of a job's files.
+struct job_files {
+  int inputs;  ///< The data file, from which inputs and state are mapped.
+  int data;    ///< The same file, writable, for the outputs.
+  int control;
+};
+
 /// Reads the job from the control file and maps the data file. Returns null or
 /// the step that failed, with errno.
-const char* map_cases(int data, int control_fd, cases& into);
+const char* map_cases(const job_files& files, cases& into);
 
 /// Maps the control page.
 control::page* map_page(int control_fd);
