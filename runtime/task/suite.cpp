@@ -1,6 +1,7 @@
 #include "runtime/task/suite.hpp"
 
 #include "runtime/task/draw.hpp"
+#include "runtime/task/essence.hpp"
 #include "runtime/task/text_file.hpp"
 
 #include <fmt/format.h>
@@ -24,22 +25,6 @@ constexpr size_t max_suite_bytes = size_t{1} << 30;
 auto bad_line(const fs::path& file, size_t line, const std::string& what) {
   return fail(ec::invalid_argument,
               fmt::format("{}:{}: {}", file.string(), line, what));
-}
-
-/// The module without comments, spaces and numbers.
-std::string essence(const std::string& reference) {
-  std::string text;
-  bool comment = false, digits = false;
-  for (unsigned char c : reference) {
-    comment = c != '\n' && (comment || c == '#');
-    if (comment || std::isspace(c))
-      continue;
-    if (std::isdigit(c) && digits)
-      continue;
-    digits = std::isdigit(c);
-    text += digits ? '0' : static_cast<char>(c);
-  }
-  return text;
 }
 
 /// What a module lacks to be a task, or an empty text.

@@ -25,8 +25,8 @@ result<task> load_task_file(const std::filesystem::path& file,
 result<std::vector<task>> load_suite(const std::filesystem::path& path,
                                      const verifier_config& verifier);
 
-/// Splits a suite by `tasks.seed`. Modules that differ only in numbers, spaces
-/// or comments stay together. A suite smaller than the configured sets gives at
+/// Splits a suite by `tasks.seed`. Modules of one `essence`, which differ only in
+/// numbers, names or comments, stay together. A suite smaller than the configured sets gives at
 /// most a third to held-out and a fifth to validation.
 /// Fails with `invalid_config` if a set that is wanted would be empty.
 result<task_sets> split_suite(std::vector<task> all, const tasks_config& tasks);

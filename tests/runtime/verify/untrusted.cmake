@@ -1,6 +1,6 @@
 # Tests of the untrusted half: text, compiler, sandbox.
 swage_add_test(verify_text
-  SOURCES test_tokens.cpp test_extract.cpp test_screen.cpp
+  SOURCES test_extract.cpp test_screen.cpp
           test_case_layout.cpp test_build_cache.cpp test_diagnostics.cpp
   LINK swage::verify rapidcheck)
 swage_add_test(verify_untrusted
