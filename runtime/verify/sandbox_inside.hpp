@@ -70,9 +70,11 @@ void sleep_while(const void* word, uint32_t value);
 /// Whether the kernel can close the file system to a process (`hide_files`).
 bool can_hide_files();
 
-/// Closes the file system to this process, for where it has no root of its own.
-/// Files in memory stay open to it, hence the artifact.
-bool hide_files();
+/// Closes the file system to this process, for where it has no root of its own,
+/// but for `visible` (null-terminated, to read) and `scratch` (to write), which
+/// may be null. Files in memory stay open to it, hence the artifact.
+bool hide_files(const char* const* visible = nullptr,
+                const char* scratch = nullptr);
 
 /// Compiles the system call filter, once.
 bool prepare_filter();

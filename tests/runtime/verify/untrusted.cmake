@@ -5,6 +5,6 @@ swage_add_test(verify_text
   LINK swage::verify rapidcheck)
 swage_add_test(verify_untrusted
   SOURCES test_build.cpp test_sandbox.cpp test_sandbox_faults.cpp
-          test_runner.cpp candidate_fixture.cpp
+          test_runner.cpp test_no_namespaces.cpp candidate_fixture.cpp
   LINK swage::verify)
 add_dependencies(test_verify_untrusted swage-worker)
