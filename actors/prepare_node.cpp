@@ -100,7 +100,7 @@ result<void> check_prompts(const config& settings, const task_sets& sets) {
 }
 
 result<void> open_buffer(node_materials& out) {
-  auto sets = load_task_sets(out.settings);
+  auto sets = load_task_sets(out.settings, log_warning);
   if (!sets)
     return tl::unexpected(sets.error());
   if (auto loaded = load_suite_tasks(out.settings, *sets); !loaded)

@@ -1,6 +1,7 @@
 #include "runtime/task/suite.hpp"
 
 #include "runtime/task/draw.hpp"
+#include "runtime/task/essence.hpp"
 #include "runtime/task/text_file.hpp"
 
 #include <fmt/format.h>
@@ -26,26 +27,24 @@ auto bad_line(const fs::path& file, size_t line, const std::string& what) {
               fmt::format("{}:{}: {}", file.string(), line, what));
 }
 
-/// The module without comments, spaces and numbers.
-std::string essence(const std::string& reference) {
-  std::string text;
-  bool comment = false, digits = false;
-  for (unsigned char c : reference) {
-    comment = c != '\n' && (comment || c == '#');
-    if (comment || std::isspace(c))
-      continue;
-    if (std::isdigit(c) && digits)
-      continue;
-    digits = std::isdigit(c);
-    text += digits ? '0' : static_cast<char>(c);
+/// Whether the words stand there, and do not go on.
+bool contains(const std::string& text, std::string_view words) {
+  for (auto at = text.find(words); at != text.npos;
+       at = text.find(words, at + 1)) {
+    auto end = at + words.size();
+    auto next = end < text.size() ? static_cast<unsigned char>(text[end]) : ' ';
+    if (std::isalnum(next) == 0 && next != '_')
+      return true;
   }
-  return text;
+  return false;
 }
+
+constexpr std::string_view model = "class Model";
 
 /// What a module lacks to be a task, or an empty text.
 std::string missing_part(const std::string& reference) {
-  for (auto part : {"class Model", "def get_inputs"})
-    if (reference.find(part) == reference.npos)
+  for (auto part : {model, std::string_view{"def get_inputs"}})
+    if (!contains(reference, part))
       return fmt::format("no '{}' in the module", part);
   return {};
 }
@@ -156,20 +155,64 @@ result<std::vector<task>> load_lines(const fs::path& path,
   return tasks;
 }
 
-result<std::vector<task>> load_folder(const fs::path& path,
-                                      const verifier_config& verifier) {
+result<std::string> read_module(const fs::path& file) {
+  return read_text_file(file, "a Python module with Model and get_inputs");
+}
+
+result<task> task_of(const fs::path& file, std::string text,
+                     const verifier_config& verifier) {
+  if (auto ok = check_encoding(file, text); !ok)
+    return tl::unexpected(ok.error());
+  task what;
+  what.reference = std::move(text);
+  if (auto missing = missing_part(what.reference); !missing.empty())
+    return fail(ec::task_invalid,
+                fmt::format("{}:1: {}; expected a Python module with Model and "
+                            "get_inputs",
+                            file.string(), missing));
+  what.id = file.stem().string();
+  what.level = level_of(fs::absolute(file));
+  return finish(std::move(what), verifier);
+}
+
+/// The .py files below a folder, by path.
+result<std::vector<fs::path>> modules_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code problem;
-  for (auto& entry : fs::recursive_directory_iterator(path, problem))
-    if (entry.is_regular_file() && entry.path().extension() == ".py")
-      files.push_back(entry.path());
+  auto here = folder;
+  for (fs::recursive_directory_iterator it{folder, problem}, end;
+       !problem && it != end; it.increment(problem)) {
+    std::error_code ignored;
+    here = it->path();
+    if (here.extension() == ".py" && it->is_regular_file(ignored))
+      files.push_back(here);
+  }
   if (problem)
-    return fail(ec::io,
-                fmt::format("{}: {}", path.string(), problem.message()));
+    return fail(ec::invalid_argument,
+                fmt::format("{}: cannot be read: {}", here.string(),
+                            problem.message()));
   std::ranges::sort(files);
+  return files;
+}
+
+result<std::vector<task>> load_folder(const fs::path& path,
+                                      const verifier_config& verifier,
+                                      const suite_listener& told) {
+  auto files = modules_in(path);
+  if (!files)
+    return tl::unexpected(files.error());
   std::vector<task> tasks;
-  for (auto& file : files) {
-    auto loaded = load_task_file(file, verifier);
+  for (auto& file : *files) {
+    auto text = read_module(file);
+    if (!text)
+      return tl::unexpected(text.error());
+    if (!contains(*text, model)) {
+      if (told)
+        told(fmt::format("{} is left out: no '{}' in the module",
+                         file.string(), model));
+      continue;
+    }
+    auto loaded = task_of(file, std::move(*text), verifier);
     if (!loaded)
       return tl::unexpected(loaded.error());
     loaded->id = file.lexically_relative(path).replace_extension().string();
@@ -182,31 +225,21 @@ result<std::vector<task>> load_folder(const fs::path& path,
 
 result<task> load_task_file(const fs::path& file,
                             const verifier_config& verifier) {
-  auto text = read_text_file(file, "a Python module with Model and get_inputs");
+  auto text = read_module(file);
   if (!text)
     return tl::unexpected(text.error());
-  if (auto ok = check_encoding(file, *text); !ok)
-    return tl::unexpected(ok.error());
-  task what;
-  what.reference = std::move(*text);
-  if (auto missing = missing_part(what.reference); !missing.empty())
-    return fail(ec::task_invalid,
-                fmt::format("{}:1: {}; expected a Python module with Model and "
-                            "get_inputs",
-                            file.string(), missing));
-  what.id = file.stem().string();
-  what.level = level_of(fs::absolute(file));
-  return finish(std::move(what), verifier);
+  return task_of(file, std::move(*text), verifier);
 }
 
 result<std::vector<task>> load_suite(const fs::path& path,
-                                     const verifier_config& verifier) {
+                                     const verifier_config& verifier,
+                                     const suite_listener& told) {
   if (!fs::exists(path))
     return fail(ec::not_found,
                 fmt::format("{}: no such folder or file; expected a folder of "
                             ".py modules or a JSON-lines file",
                             path.string()));
-  auto tasks = fs::is_directory(path) ? load_folder(path, verifier)
+  auto tasks = fs::is_directory(path) ? load_folder(path, verifier, told)
                                       : load_lines(path, verifier);
   if (tasks && tasks->empty())
     return fail(ec::invalid_argument,

@@ -4,6 +4,7 @@
 #include "runtime/error.hpp"
 #include "runtime/task/generate.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/task_sets.hpp"
 
 #include <filesystem>
 #include <vector>
@@ -19,14 +20,16 @@ result<task> load_task_file(const std::filesystem::path& file,
 
 /// All tasks of a folder (every .py file below it, by path) or of a file with
 /// one JSON object a line: `id` and `reference` are strings, `level` a number
-/// (1 if missing), further fields are ignored.
+/// (1 if missing), further fields are ignored. Of a folder, `told` hears of each
+/// file that is left out because it has no class Model.
 /// Fails naming file and line: no JSON, a field that is missing or of another
-/// type, an id that occurs twice, no task at all.
+/// type, an id that occurs twice, a folder that cannot be read, no task at all.
 result<std::vector<task>> load_suite(const std::filesystem::path& path,
-                                     const verifier_config& verifier);
+                                     const verifier_config& verifier,
+                                     const suite_listener& told = {});
 
-/// Splits a suite by `tasks.seed`. Modules that differ only in numbers, spaces
-/// or comments stay together. A suite smaller than the configured sets gives at
+/// Splits a suite by `tasks.seed`. Modules of one `essence`, which differ only in
+/// numbers, names or comments, stay together. A suite smaller than the configured sets gives at
 /// most a third to held-out and a fifth to validation.
 /// Fails with `invalid_config` if a set that is wanted would be empty.
 result<task_sets> split_suite(std::vector<task> all, const tasks_config& tasks);

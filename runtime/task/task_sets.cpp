@@ -22,10 +22,11 @@ result<void> check_tasks(const config& settings, const knob_origins& origins) {
   return {};
 }
 
-result<task_sets> load_task_sets(const config& settings) {
+result<task_sets> load_task_sets(const config& settings,
+                                 const suite_listener& told) {
   if (settings.tasks.suite == "generated")
     return generate_sets(settings.tasks, settings.verifier);
-  auto all = load_suite(settings.tasks.suite, settings.verifier);
+  auto all = load_suite(settings.tasks.suite, settings.verifier, told);
   if (!all)
     return tl::unexpected{all.error()};
   return split_suite(std::move(*all), settings.tasks);

@@ -5,6 +5,8 @@
 #include "runtime/error.hpp"
 #include "runtime/task/task.hpp"
 
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace swage {
@@ -18,7 +20,11 @@ struct task_sets {
 /// Refuses operators that do not exist; `load_config` calls it.
 result<void> check_tasks(const config& settings, const knob_origins& origins);
 
+/// Hears, as a sentence, what a suite's folder holds beside tasks.
+using suite_listener = std::function<void(const std::string& what)>;
+
 /// The three sets of `[tasks]`: generated, or a suite that is split.
-result<task_sets> load_task_sets(const config& settings);
+result<task_sets> load_task_sets(const config& settings,
+                                 const suite_listener& told = {});
 
 } // namespace swage

@@ -39,20 +39,22 @@ struct builder::impl {
 
   built compile(const std::string& source, const signature& args,
                 const build_limits& limits, double& cpu_s) {
-    if (toolchain::is_lean(source)) {
-      auto made = compile(source, args, limits, cpu_s, true);
+    built made = tl::unexpected(rejection{});
+    for (auto before : toolchain::preludes(source)) {
+      made = compile(source, args, limits, cpu_s, before);
       // Another prelude is no help where the time was over.
       if (made || !is_lasting(made.error().kind))
-        return made;
+        break;
     }
-    return compile(source, args, limits, cpu_s, false);
+    return made;
   }
 
   built compile(const std::string& source, const signature& args,
-                const build_limits& limits, double& cpu_s, bool lean) {
+                const build_limits& limits, double& cpu_s,
+                toolchain::prelude before) {
     compile_request what;
     what.worker = options.worker;
-    what.command = tools.command(source, lean);
+    what.command = tools.command(before);
     what.visible = tools.visible();
     what.source = source;
     what.scratch = options.cache / "scratch";

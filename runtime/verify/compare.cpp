@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 namespace swage {
 
@@ -203,6 +204,25 @@ comparison compare(const tensor_spec& what, std::span<const std::byte> got,
     case dtype::boolean: return as(uint8_t{});
   }
   return {};
+}
+
+double information(dtype type, std::span<const std::byte> result) {
+  constexpr size_t most = 4096;
+  auto size = size_of(type), count = result.size() / size;
+  auto step = std::max<size_t>(1, count / most);
+  std::vector<uint64_t> values;
+  for (size_t i = 0; i < count; i += step)
+    std::memcpy(&values.emplace_back(0), result.data() + i * size, size);
+  std::ranges::sort(values);
+  auto total = static_cast<double>(values.size());
+  double bits = 0;
+  for (auto i = values.begin(); i != values.end();) {
+    auto next = std::upper_bound(i, values.end(), *i);
+    auto times = static_cast<double>(next - i);
+    bits += times * std::log2(total / times);
+    i = next;
+  }
+  return bits;
 }
 
 std::string index_text(const tensor_spec& what, uint64_t flat) {

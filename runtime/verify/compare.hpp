@@ -53,6 +53,12 @@ comparison compare(const tensor_spec& what, std::span<const std::byte> got,
                    const tolerance& allowed,
                    std::byte poison = std::byte{0xff});
 
+/// How many bits it takes to say which result this is, with each element coded
+/// by how often its value occurs: 0 for a constant. Of a large result, of
+/// elements that stand for it. Two results with many bits are not the same by
+/// chance.
+double information(dtype type, std::span<const std::byte> result);
+
 /// Such as "[3, 17]"; "[]" for a scalar.
 std::string index_text(const tensor_spec& what, uint64_t flat);
 

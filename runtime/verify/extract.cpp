@@ -1,6 +1,6 @@
 #include "runtime/verify/extract.hpp"
 
-#include "runtime/verify/tokens.hpp"
+#include "runtime/task/tokens.hpp"
 
 #include <fmt/format.h>
 

@@ -30,6 +30,7 @@ import torch
 
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
+from judge_settings import restore
 from judge_task import (
     SOURCE_NAME,
     ProtocolError,
@@ -173,6 +174,7 @@ class Judge:
         from judge_program import Row, read_program
 
         reference = self.find(message)
+        restore()
         if self.rows is None:
             self.rows = [Row(row) for row in message["operators"]]
         return {"program": read_program(reference, self.rows)}
@@ -224,30 +226,10 @@ def refusal(kind, what):
     return {"ok": False, "kind": kind, "what": what}
 
 
-def keep_all_digits():
-    """No TF32 and nothing like it: half the digits are no reference."""
-    if not hasattr(torch.backends, "fp32_precision"):  # Before torch 2.9.
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
-        return
-    cudnn = torch.backends.cudnn
-    for part in (
-        torch.backends,
-        torch.backends.cuda.matmul,
-        cudnn,
-        cudnn.conv,
-        cudnn.rnn,
-        torch.backends.mkldnn,
-        torch.backends.mkldnn.matmul,
-        torch.backends.mkldnn.conv,
-    ):
-        part.fp32_precision = "ieee"
-
-
 def main():
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    keep_all_digits()
+    restore()
     seed_everything(0)
     channel = Channel(int(sys.argv[1]))
     channel.end_with_engine()

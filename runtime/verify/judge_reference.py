@@ -6,6 +6,7 @@ import time
 
 import torch
 
+from judge_settings import restore
 from judge_task import (
     DTYPES,
     LARGE_BYTES,
@@ -53,7 +54,11 @@ class Reference:
     reference is not run while it is loaded."""
 
     def __init__(self, source, seed, facts=None):
+        self.dtype = torch.float32
+        self._begin(seed)
         self.module = load_module(source)
+        self.dtype = torch.get_default_dtype()
+        self._begin(seed)
         self.model = construct(self.module, seed)
         self.parameters = list(inspect.signature(self.model.forward).parameters)
         self.state = tensors_of(self.model)
@@ -82,10 +87,18 @@ class Reference:
         """About what it keeps in memory."""
         return 2 * sum(x.numel() * x.element_size() for x in self.initial)
 
+    def _begin(self, seed, keep_grad=False):
+        """Before the task's code runs: what it finds depends on the seed, not
+        on what ran earlier, in this process or in another."""
+        restore(self.dtype)
+        if not keep_grad:
+            torch.set_grad_enabled(True)
+        seed_everything(seed)
+
     # --- drawing ------------------------------------------------------------
 
     def _drawn(self, seed):
-        seed_everything(mixed(seed, INPUT_STREAM))
+        self._begin(mixed(seed, INPUT_STREAM))
         structure = self.module.get_inputs()
         if not isinstance(structure, (list, tuple)):
             structure = [structure]
@@ -128,7 +141,7 @@ class Reference:
         _, leaves = self._drawn(seed)
         tensors = [x.detach() for _, x in leaves if isinstance(x, torch.Tensor)]
         if kind != "plain":
-            seed_everything(mixed(seed, STRESS_STREAM))
+            self._begin(mixed(seed, STRESS_STREAM))
             tensors = [stressed(x, kind) for x in tensors]
         if change is not None:
             other = self.inputs(change, kind)
@@ -146,7 +159,8 @@ class Reference:
             for index, value in self.remembered[seed]:
                 self.state[index][1].copy_(value)
             return
-        seed_everything(mixed(seed, STATE_STREAM))
+        # Also called between timed calls, which need no gradients.
+        self._begin(mixed(seed, STATE_STREAM), keep_grad=True)
         done, drawn = set(), []
         for index, (_, tensor, is_parameter) in enumerate(self.state):
             # Others are constants (masks, positions), some with strides of
@@ -172,7 +186,7 @@ class Reference:
 
     def forward(self, tensors, seed, model=None):
         """Output leaves of one call; inputs and state may be changed by it."""
-        seed_everything(mixed(seed, FORWARD_STREAM))
+        self._begin(mixed(seed, FORWARD_STREAM))
         with torch.no_grad():
             result = (model or self.model)(*self.arguments(tensors))
         return self.results(result)
@@ -197,7 +211,7 @@ class Reference:
     def outputs(self, tensors, seed):
         """What a candidate has to produce for one case.
         @pre draw_state was called."""
-        seed_everything(mixed(seed, FORWARD_STREAM))
+        self._begin(mixed(seed, FORWARD_STREAM))
         with torch.no_grad():
             result = self.model(*self.arguments(tensors))
         return self.collect(result, tensors)
@@ -277,8 +291,8 @@ class Reference:
         ]
         if not candidates:
             return
-        signed = self.inputs(seed, "signed")
         try:
+            signed = self.inputs(seed, "signed")
             second = self.forward([x.clone() for x in signed], seed)
         except Exception:  # Negative inputs are not for every task.
             return

@@ -129,10 +129,14 @@ def extent(tensor):
     )
 
 
+def memory_of(tensor):
+    """What a tensor's strides reach, gaps included, as a vector."""
+    return tensor.as_strided((extent(tensor),), (1,), tensor.storage_offset())
+
+
 def raw_bytes(tensor):
     """The memory of a tensor as bytes, gaps of its strides included."""
-    span = tensor.as_strided((extent(tensor),), (1,), tensor.storage_offset())
-    span = span.contiguous()
+    span = memory_of(tensor).contiguous()
     return span, span.numel() * span.element_size()
 
 
@@ -253,13 +257,15 @@ def stressed(tensor, kind):
     range, so indices stay indices."""
     if kind == "plain" or not tensor.is_floating_point():
         return tensor
-    # Not clone(): that drops the gaps of a sliced or stepped view.
-    out = torch.empty_strided(tensor.shape, tensor.stride(),
-                              dtype=tensor.dtype).copy_(tensor)
+    # The memory, not the elements: strides leave gaps, and those of zero let
+    # elements share their place.
+    span = memory_of(tensor).clone()
     if kind == "signed":
-        signs = torch.randint(0, 2, tensor.shape, dtype=torch.int8) * 2 - 1
-        return out.mul_(signs.to(tensor.dtype))
-    return out.mul_(SCALES[kind])
+        signs = torch.randint(0, 2, span.shape, dtype=torch.int8) * 2 - 1
+        span.mul_(signs.to(tensor.dtype))
+    else:
+        span.mul_(SCALES[kind])
+    return span.as_strided(tensor.shape, tensor.stride())
 
 
 def is_finite(tensor):

@@ -97,7 +97,8 @@ timed_process::candidate(python_process& from, const artifact& code,
   unique_fd file{file_of(code.bytes, "swage-artifact")};
   if (file.fd < 0)
     return fail(ec::io, fmt::format("memfd: {}", std::strerror(errno)));
-  std::array fds{file.fd, memory.fd(), self->channel_.fd()};
+  std::array fds{file.fd, memory.read_only_fd(), memory.fd(),
+                 self->channel_.fd()};
   auto pid = ask_for_fork(from, "candidate", fds);
   if (!pid)
     return tl::unexpected{pid.error()};

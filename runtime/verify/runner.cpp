@@ -222,7 +222,8 @@ result<sandbox> runner::launch(const artifact& what, const signature& args,
   auto channel = control_channel::create(args, memory, limits);
   if (!channel)
     return tl::unexpected(channel.error());
-  const int fds[] = {code->value(), memory.fd(), channel->fd()};
+  const int fds[] = {code->value(), memory.read_only_fd(), memory.fd(),
+                     channel->fd()};
   auto process = impl_->start_child(fds);
   if (!process)
     return tl::unexpected(process.error());

@@ -26,11 +26,19 @@ struct swage_sandbox_view {
 };
 
 /// Moves the calling process (one thread) into new namespaces with an empty
-/// root, as root or as an ordinary user; gives up root's uid. `note` receives
-/// what was reached and what was refused, as text. -1 only if the process is
-/// left in a state that must not go on.
+/// root, as root or as an ordinary user. Gives up root's uid, unless there are
+/// paths to keep and no new root: another user might not be let into them.
+/// `note` receives what was reached and what was refused, as text. -1 only if
+/// the process is left in a state that must not go on.
 int swage_sandbox_isolate(const swage_sandbox_view* view, char* note,
                           size_t note_bytes);
+
+/// Closes the file system to the calling process and to what it becomes, but for
+/// the `visible` paths (null-terminated; to read and run) and the folder
+/// `scratch` (to write), where `isolate` reached no root of its own. Gives up
+/// all capabilities but root's to read what is open. Where the kernel has no
+/// landlock, all files of this user stay open.
+int swage_sandbox_hide_files(const char* const* visible, const char* scratch);
 
 /// Gives up, for good: capabilities, new privileges, files, address space
 /// beyond what is mapped plus `memory_bytes`, CPU time beyond `cpu_s`, and all
@@ -38,8 +46,10 @@ int swage_sandbox_isolate(const swage_sandbox_view* view, char* note,
 int swage_sandbox_enter(uint64_t memory_bytes, uint32_t cpu_s);
 
 /// Serves the artifact (a shared object in a file) on the data and control
-/// files (control.hpp). Never returns.
-[[noreturn]] void swage_sandbox_serve(int artifact, int data, int control);
+/// files (control.hpp). `inputs` is the data file opened for reading only, so
+/// that no candidate can make its inputs and state writable. Never returns.
+[[noreturn]] void swage_sandbox_serve(int artifact, int inputs, int data,
+                                      int control);
 
 /// Called for each request; `tensors` in argument order. 0 is success.
 typedef int (*swage_sandbox_function)(uint32_t which, void* const* tensors,

@@ -56,18 +56,18 @@ uint64_t noted_memory() {
   return noted_bytes;
 }
 
-const char* map_cases(int data, int control_fd, cases& into) {
+const char* map_cases(const job_files& files, cases& into) {
   uint64_t offset = control::page_bytes;
-  if (!read_all(control_fd, &into.job, sizeof into.job, offset))
+  if (!read_all(files.control, &into.job, sizeof into.job, offset))
     return "cannot read the job";
   const auto& job = into.job;
   if (job.magic != control::magic || job.version != control::version
       || job.tensors > cases::max_tensors || job.sizes > cases::max_sizes
       || job.cases == 0)
     return "the job has another version, or too many arguments";
-  if (!read_all(control_fd, into.tensors, job.tensors * sizeof into.tensors[0],
-                offset)
-      || !read_all(control_fd, into.sizes, job.sizes * sizeof into.sizes[0],
+  if (!read_all(files.control, into.tensors,
+                job.tensors * sizeof into.tensors[0], offset)
+      || !read_all(files.control, into.sizes, job.sizes * sizeof into.sizes[0],
                    offset))
     return "cannot read the job's arguments";
   into.mapped_bytes = reservation(into);
@@ -85,8 +85,9 @@ const char* map_cases(int data, int control_fd, cases& into) {
     for (uint32_t i = 0; i < job.tensors; ++i) {
       const auto& t = into.tensors[i];
       auto access = t.writable != 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+      auto file = t.writable != 0 ? files.data : files.inputs;
       auto from = static_cast<off_t>(which * job.case_bytes + t.region_offset);
-      if (::mmap(at, t.region_bytes, access, MAP_SHARED | MAP_FIXED, data, from)
+      if (::mmap(at, t.region_bytes, access, MAP_SHARED | MAP_FIXED, file, from)
           == MAP_FAILED)
         return "cannot map a tensor";
       into.regions[which * job.tensors + i] = at;

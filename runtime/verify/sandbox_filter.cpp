@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -187,11 +188,36 @@ long landlock_rules(const landlock_ruleset_attr* what, size_t bytes,
   return ::syscall(SYS_landlock_create_ruleset, what, bytes, flags);
 }
 
-bool drop_capabilities() {
+// Those of the first 32 in `kept` stay, where the process has them.
+bool drop_capabilities(uint32_t kept = 0) {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2] = {};
-  return ::syscall(SYS_capset, &header, none) == 0;
+  __user_cap_data_struct had[2] = {};
+  if (::syscall(SYS_capget, &header, had) != 0)
+    return false;
+  __user_cap_data_struct left[2] = {};
+  left[0].permitted = left[0].effective = had[0].permitted & kept;
+  return ::syscall(SYS_capset, &header, left) == 0;
+}
+
+constexpr uint64_t reading = LANDLOCK_ACCESS_FS_EXECUTE
+                             | LANDLOCK_ACCESS_FS_READ_FILE;
+
+bool open_to(int rules, const char* path, uint64_t rights) {
+  int fd = ::open(path, O_PATH | O_CLOEXEC);
+  struct stat what {};
+  if (fd < 0 || ::fstat(fd, &what) != 0)
+    return false;
+  if (S_ISCHR(what.st_mode))
+    rights = reading | LANDLOCK_ACCESS_FS_WRITE_FILE;
+  else if (!S_ISDIR(what.st_mode))
+    rights &= reading;
+  landlock_path_beneath_attr rule{rights, fd};
+  bool ok = ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH,
+                      &rule, 0)
+            == 0;
+  ::close(fd);
+  return ok;
 }
 
 bool limit(int resource, uint64_t value) {
@@ -207,15 +233,19 @@ bool can_hide_files() {
   return landlock_rules(nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
 }
 
-bool hide_files() {
+bool hide_files(const char* const* visible, const char* scratch) {
   landlock_ruleset_attr what{};
   what.handled_access_fs = all_file_rights;
-  auto rules = landlock_rules(&what, sizeof what, 0);
+  auto rules = static_cast<int>(landlock_rules(&what, sizeof what, 0));
   if (rules < 0)
     return false;
-  bool ok = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
-  ::close(static_cast<int>(rules));
+  bool ok = scratch == nullptr || open_to(rules, scratch, all_file_rights);
+  // One that is missing, or cannot be opened, stays closed.
+  for (auto path = visible; path != nullptr && *path != nullptr; ++path)
+    open_to(rules, *path, reading | LANDLOCK_ACCESS_FS_READ_DIR);
+  ok = ok && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+       && ::syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+  ::close(rules);
   return ok;
 }
 
@@ -246,6 +276,17 @@ bool load_filter() {
 }
 
 } // namespace swage::inside
+
+extern "C" int swage_sandbox_hide_files(const char* const* visible,
+                                        const char* scratch) {
+  using namespace swage::inside;
+  if (!can_hide_files())
+    return drop_capabilities() ? 0 : -1;
+  // A root whose folders belong to somebody else is let into them by these.
+  constexpr uint32_t to_files = (1u << CAP_DAC_OVERRIDE)
+                                | (1u << CAP_DAC_READ_SEARCH);
+  return drop_capabilities(to_files) && hide_files(visible, scratch) ? 0 : -1;
+}
 
 extern "C" int swage_sandbox_enter(uint64_t memory_bytes, uint32_t cpu_s) {
   using namespace swage::inside;

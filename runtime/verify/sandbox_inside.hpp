@@ -34,9 +34,16 @@ struct cases {
   }
 };
 
+/// The descriptors of a job's files.
+struct job_files {
+  int inputs;  ///< The data file, from which inputs and state are mapped.
+  int data;    ///< The same file, writable, for the outputs.
+  int control;
+};
+
 /// Reads the job from the control file and maps the data file. Returns null or
 /// the step that failed, with errno.
-const char* map_cases(int data, int control_fd, cases& into);
+const char* map_cases(const job_files& files, cases& into);
 
 /// Maps the control page.
 control::page* map_page(int control_fd);
@@ -63,9 +70,11 @@ void sleep_while(const void* word, uint32_t value);
 /// Whether the kernel can close the file system to a process (`hide_files`).
 bool can_hide_files();
 
-/// Closes the file system to this process, for where it has no root of its own.
-/// Files in memory stay open to it, hence the artifact.
-bool hide_files();
+/// Closes the file system to this process, for where it has no root of its own,
+/// but for `visible` (null-terminated, to read) and `scratch` (to write), which
+/// may be null. Files in memory stay open to it, hence the artifact.
+bool hide_files(const char* const* visible = nullptr,
+                const char* scratch = nullptr);
 
 /// Compiles the system call filter, once.
 bool prepare_filter();

@@ -190,7 +190,8 @@ extern "C" int swage_sandbox_isolate(const swage_sandbox_view* view, char* text,
   if (!own_root)
     note.add(can_hide_files() ? "; files hidden by landlock"
                               : "; files of this user can be read");
-  drop_root(note);
+  if (own_root || view->visible == nullptr)
+    drop_root(note);
   if (parents_death != 0)
     ::prctl(PR_SET_PDEATHSIG, parents_death);
   return 0;

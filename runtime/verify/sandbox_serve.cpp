@@ -126,11 +126,11 @@ template <class Function>
   }
 }
 
-control::page* open_job(int data_fd, int control_fd) {
-  auto* page = map_page(control_fd);
+control::page* open_job(const job_files& files) {
+  auto* page = map_page(files.control);
   if (page == nullptr)
     ::_exit(3);
-  if (const auto* step = map_cases(data_fd, control_fd, data))
+  if (const auto* step = map_cases(files, data))
     fail_setup(page, step);
   return page;
 }
@@ -149,9 +149,10 @@ extern "C" int swage_sandbox_prepare(void) {
   return swage::inside::prepare_filter() ? 0 : -1;
 }
 
-extern "C" void swage_sandbox_serve(int artifact, int data_fd, int control) {
+extern "C" void swage_sandbox_serve(int artifact, int inputs, int data_fd,
+                                    int control) {
   using namespace swage::inside;
-  auto* page = open_job(data_fd, control);
+  auto* page = open_job({inputs, data_fd, control});
   char path[64];
   if (!name_artifact(artifact, path, sizeof path))
     fail_setup(page, "cannot place the artifact");
@@ -159,8 +160,8 @@ extern "C" void swage_sandbox_serve(int artifact, int data_fd, int control) {
   watch_faults(page, &data);
   if (own_root)
     ::close(artifact);
-  ::close(data_fd);
-  ::close(control);
+  for (int fd : {inputs, data_fd, control})
+    ::close(fd);
   const auto& limit = data.job.limit;
   if (swage_sandbox_enter(limit.memory_bytes, limit.cpu_s) != 0)
     fail_setup(page, "cannot confine the process");
@@ -182,7 +183,7 @@ extern "C" void swage_sandbox_serve(int artifact, int data_fd, int control) {
 extern "C" void swage_sandbox_serve_function(swage_sandbox_function function,
                                              int data_fd, int control) {
   using namespace swage::inside;
-  auto* page = open_job(data_fd, control);
+  auto* page = open_job({data_fd, data_fd, control});
   ::close(data_fd);
   ::close(control);
   auto newest = await_load(page);

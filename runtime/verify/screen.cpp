@@ -1,11 +1,12 @@
 #include "runtime/verify/screen.hpp"
 
-#include "runtime/verify/tokens.hpp"
+#include "runtime/task/tokens.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
 #include <string>
 
@@ -56,6 +57,9 @@ constexpr std::array<std::string_view, 34> forbidden_calls = {
 constexpr std::array<std::string_view, 3> assemblers = {"asm", "__asm",
                                                         "__asm__"};
 
+constexpr std::array<std::string_view, 6> assembler_qualifiers = {
+  "volatile", "__volatile", "__volatile__", "inline", "__inline__", "goto"};
+
 bool is(const token& t, std::string_view text) {
   return t.kind != token_kind::string && t.text == text;
 }
@@ -64,6 +68,45 @@ template <size_t N>
 bool contains(const std::array<std::string_view, N>& names,
               std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'
+         || c == '.' || c == '$';
+}
+
+/// Appends what a plain string literal holds; false where its text does not
+/// say so by itself.
+bool append_literal(std::string_view literal, std::string& to) {
+  if (literal.size() < 2 || literal.front() != '"' || literal.back() != '"')
+    return false;
+  auto inner = literal.substr(1, literal.size() - 2);
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (inner[i] != '\\') {
+      to += inner[i];
+      continue;
+    }
+    if (++i == inner.size() || (inner[i] != 'n' && inner[i] != 't'))
+      return false;
+    to += inner[i] == 'n' ? '\n' : '\t';
+  }
+  return true;
+}
+
+/// Whether assembler text has only instructions that compute: no directive,
+/// since some read files, no system call, no name of a forbidden function.
+bool only_computes(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    auto start = i;
+    while (i < text.size() && is_word(text[i]))
+      ++i;
+    auto word = text.substr(start, i - start);
+    if (word.starts_with('.') || word == "int" || word.starts_with("sys")
+        || word == "swage_call" || contains(forbidden_calls, word))
+      return false;
+    i += word.empty() ? 1 : 0;
+  }
+  return true;
 }
 
 rejection tampering(const token& where, std::string_view what) {
@@ -140,8 +183,8 @@ private:
     bool member = previous_is(".") || previous_is("->");
     if (member)
       return std::nullopt;
-    if (contains(assemblers, name))
-      return tampering(here(), "assembler");
+    if (contains(assemblers, name) && !is_harmless_assembler())
+      return tampering(here(), "assembler that does more than compute");
     bool attribute = (name == "constructor" || name == "__constructor__"
                       || name == "destructor" || name == "__destructor__")
                      && (previous_is("(") || previous_is("::")
@@ -158,6 +201,24 @@ private:
     if (own)
       return std::nullopt;
     return tampering(here(), fmt::format("a call of '{}'", name));
+  }
+
+  /// Of `asm volatile("instructions" : operands)`: strings only, as far as the
+  /// operands.
+  bool is_harmless_assembler() const {
+    auto i = at_ + 1;
+    auto at = [&](std::string_view text) {
+      return i < all_.size() && is(all_[i], text);
+    };
+    while (i < all_.size() && contains(assembler_qualifiers, all_[i].text))
+      ++i;
+    if (!at("("))
+      return false;
+    std::string text;
+    for (++i; i < all_.size() && all_[i].kind == token_kind::string; ++i)
+      if (!append_literal(all_[i].text, text))
+        return false;
+    return (at(":") || at("::") || at(")")) && only_computes(text);
   }
 
   std::optional<rejection> brace() {

@@ -55,6 +55,16 @@ result<int> sealed_memfd(uint64_t bytes) {
   return fd;
 }
 
+// A second description of a file in memory, which has no other name.
+result<int> reopen_read_only(int fd) {
+  auto name = fmt::format("/proc/self/fd/{}", fd);
+  int reader = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (reader < 0)
+    return fail(ec::io, fmt::format("cannot open '{}' for reading: {}", name,
+                                    std::strerror(errno)));
+  return reader;
+}
+
 } // namespace
 
 const char* to_string(argument_kind kind) {
@@ -83,33 +93,43 @@ result<shared_memory> shared_memory::create(const case_layout& layout,
   auto fd = sealed_memfd(bytes);
   if (!fd)
     return tl::unexpected(fd.error());
+  auto reader = reopen_read_only(*fd);
+  if (!reader) {
+    ::close(*fd);
+    return tl::unexpected(reader.error());
+  }
   auto* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd,
                       0);
   if (base == MAP_FAILED) {
     auto message = fmt::format("cannot map {} bytes: {}", bytes,
                                std::strerror(errno));
     ::close(*fd);
+    ::close(*reader);
     return fail(ec::io, message);
   }
-  shared_memory memory{layout, cases, *fd, static_cast<std::byte*>(base)};
+  shared_memory memory{layout, cases, {*fd, *reader},
+                       static_cast<std::byte*>(base)};
   for (uint32_t i = 0; i < cases; ++i)
     memory.reset_canaries(i);
   return memory;
 }
 
-shared_memory::shared_memory(case_layout layout, uint32_t cases, int fd,
+shared_memory::shared_memory(case_layout layout, uint32_t cases, files both,
                              std::byte* base)
-  : layout_(std::move(layout)), cases_(cases), fd_(fd), base_(base) {}
+  : layout_(std::move(layout)), cases_(cases), fd_(both.fd),
+    read_only_fd_(both.read_only), base_(base) {}
 
 shared_memory::shared_memory(shared_memory&& other) noexcept
   : layout_(std::move(other.layout_)), cases_(other.cases_),
     fd_(std::exchange(other.fd_, -1)),
+    read_only_fd_(std::exchange(other.read_only_fd_, -1)),
     base_(std::exchange(other.base_, nullptr)) {}
 
 shared_memory& shared_memory::operator=(shared_memory&& other) noexcept {
   std::swap(layout_, other.layout_);
   std::swap(cases_, other.cases_);
   std::swap(fd_, other.fd_);
+  std::swap(read_only_fd_, other.read_only_fd_);
   std::swap(base_, other.base_);
   return *this;
 }
@@ -117,8 +137,9 @@ shared_memory& shared_memory::operator=(shared_memory&& other) noexcept {
 shared_memory::~shared_memory() {
   if (base_ != nullptr)
     ::munmap(base_, bytes());
-  if (fd_ >= 0)
-    ::close(fd_);
+  for (int fd : {fd_, read_only_fd_})
+    if (fd >= 0)
+      ::close(fd);
 }
 
 std::span<std::byte> shared_memory::tensor(uint32_t which, argument_kind kind,

@@ -27,7 +27,8 @@ struct canary_damage {
 
 /// Owns a sealed memfd with `cases` cases of one layout, and the trusted
 /// side's mapping of it (without guard pages). The sandbox maps inputs and
-/// state read-only and each tensor between guard pages.
+/// state from a descriptor that cannot write, and each tensor between guard
+/// pages.
 class shared_memory {
 public:
   /// Zeroed memory with canaries in place, or `ec::io`.
@@ -67,14 +68,23 @@ public:
   /// The memfd, to hand to a judge or a sandbox. Owned by this object.
   int fd() const { return fd_; }
 
+  /// The same file, opened for reading only: what is mapped from it cannot be
+  /// made writable later. Owned by this object.
+  int read_only_fd() const { return read_only_fd_; }
+
 private:
-  shared_memory(case_layout layout, uint32_t cases, int fd, std::byte* base);
+  struct files {
+    int fd = -1, read_only = -1;
+  };
+
+  shared_memory(case_layout layout, uint32_t cases, files both,
+                std::byte* base);
 
   const tensor_slot& slot(argument_kind kind, size_t index) const;
 
   case_layout layout_;
   uint32_t cases_ = 0;
-  int fd_ = -1;
+  int fd_ = -1, read_only_fd_ = -1;
   std::byte* base_ = nullptr;
 };
 

@@ -6,7 +6,7 @@ usage: timing_template.py FD LIBRARY
 
 FD is a socket as in judge.py, LIBRARY is libswage_sandbox.so. Requests:
 
-  candidate  (fds: artifact, data, control)        -> {pid}
+  candidate  (fds: artifact, inputs, data, control)  -> {pid}
   reference  (fds: data, control, specification, results)  -> {pid}
   end        pid                                   -> {}, it was killed
 
@@ -168,14 +168,16 @@ class Template:
             return {"pid": pid}
         try:
             self.start_child(parent)
-            artifact, data, control = keep_only(fds)
+            artifact, inputs, data, control = keep_only(fds)
             view = View(None, 0, 0)
             note = ctypes.create_string_buffer(256)
             if self.library.swage_sandbox_isolate(
                 ctypes.byref(view), note, len(note)
             ):
                 os._exit(3)
-            self.library.swage_sandbox_serve(artifact, data, control)
+            self.library.swage_sandbox_serve(
+                artifact, inputs, data, control
+            )
         finally:
             os._exit(3)
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
@@ -38,8 +39,8 @@ const std::vector<std::string> language_flags = {"-std=c++20",
                                                  "-fmax-errors=6",
                                                  "-w"};
 
-// Of the wrapper itself; raised when translation_unit.cpp changes.
-constexpr int wrapper_version = 1;
+// Raised when translation_unit.cpp changes, or which preludes are tried.
+constexpr int wrapper_version = 2;
 
 // -march=native means another thing on another processor.
 std::string processor() {
@@ -87,6 +88,17 @@ bool names_any(std::string_view source,
   return std::any_of(names.begin(), names.end(), [&](auto name) {
     return source.find(name) != std::string_view::npos;
   });
+}
+
+// Such as _pext_u32, and much that is no intrinsic (__restrict).
+bool has_reserved_name(std::string_view source) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    auto before = i == 0 ? ' ' : source[i - 1];
+    if (source[i] == '_' && before != '_'
+        && std::isalnum(static_cast<unsigned char>(before)) == 0)
+      return true;
+  }
+  return false;
 }
 
 std::string first_line_with(const std::string& text, std::string_view part) {
@@ -219,7 +231,7 @@ result<toolchain> toolchain::probe(const fs::path& worker,
     return tl::unexpected(lean.error());
   made.lean_ = *lean;
   made.plain_ = *plain;
-  made.with_intrinsics_ = *intrinsics;
+  made.intrinsics_ = *intrinsics;
   made.compiler_ = language_flags;
   made.compiler_.insert(made.compiler_.begin(), program);
   made.rest_ = {"-x", "c++", "-", "-shared", "-o", "out", "-Wl,-z,defs"};
@@ -232,17 +244,24 @@ result<toolchain> toolchain::probe(const fs::path& worker,
   return made;
 }
 
-bool toolchain::is_lean(std::string_view source) {
-  return !names_any(source, {"::", "std", "omp_", "include", "_mm", "__"});
+auto toolchain::preludes(std::string_view source) -> std::vector<prelude> {
+  if (names_any(source, {"_mm", "__m", "immintrin"}))
+    return {prelude::intrinsics};
+  std::vector<prelude> list;
+  if (!names_any(source, {"::", "std", "omp_", "include", "__"}))
+    list.push_back(prelude::lean);
+  list.push_back(prelude::plain);
+  if (has_reserved_name(source))
+    list.push_back(prelude::intrinsics);
+  return list;
 }
 
-std::vector<std::string> toolchain::command(std::string_view source,
-                                            bool lean) const {
-  auto intrinsics = names_any(source, {"_mm", "__m", "immintrin"});
+std::vector<std::string> toolchain::command(prelude before) const {
   auto whole = compiler_;
-  whole.insert(whole.end(), {"-include", lean         ? lean_
-                                         : intrinsics ? with_intrinsics_
-                                                      : plain_});
+  whole.insert(whole.end(),
+               {"-include", before == prelude::lean    ? lean_
+                            : before == prelude::plain ? plain_
+                                                       : intrinsics_});
   whole.insert(whole.end(), rest_.begin(), rest_.end());
   return whole;
 }

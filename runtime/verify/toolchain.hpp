@@ -2,6 +2,7 @@
 
 #include "runtime/error.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -20,16 +21,17 @@ public:
                                  const std::filesystem::path& prelude,
                                  const std::filesystem::path& folder);
 
-  /// Makes a shared object of the translation unit on the standard input, which
-  /// is `source`: intrinsics are in the prelude if it seems to name some. The
-  /// lean prelude has C functions only, and is read in half the time.
-  std::vector<std::string> command(std::string_view source,
-                                   bool lean = false) const;
+  /// What is put before a candidate: C functions only, which is read in half
+  /// the time; all of prelude.hpp; that with the processor's intrinsics.
+  enum class prelude : uint8_t { lean, plain, intrinsics };
 
-  /// Whether `source` names nothing that only the whole prelude has, as far as
-  /// its text tells. What compiles behind the lean prelude compiles behind the
-  /// whole one to the same code; what does not may still do so behind it.
-  static bool is_lean(std::string_view source);
+  /// The preludes behind which `source` may compile, to be tried in order. What
+  /// compiles behind an earlier one does so behind the later ones to the same
+  /// code, unless it uses an intrinsic's name for something of its own.
+  static std::vector<prelude> preludes(std::string_view source);
+
+  /// Makes a shared object of the translation unit on the standard input.
+  std::vector<std::string> command(prelude before) const;
 
   /// Paths that the compiler has to see.
   const std::vector<std::string>& visible() const { return visible_; }
@@ -42,7 +44,7 @@ private:
   struct probing;
 
   std::vector<std::string> compiler_, rest_; ///< The prelude goes between.
-  std::string lean_, plain_, with_intrinsics_; ///< Paths of the preludes.
+  std::string lean_, plain_, intrinsics_; ///< Paths of the preludes.
   std::vector<std::string> visible_;
   std::string identity_;
 };

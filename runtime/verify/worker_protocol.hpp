@@ -14,13 +14,14 @@ struct hello {
   char confinement[500]; ///< For a person.
 };
 
-inline constexpr uint32_t version = 1;
+inline constexpr uint32_t version = 2;
 
-/// By the runner, with four descriptors: artifact, data, control, session.
+/// By the runner, with five descriptors: artifact, inputs, data, control,
+/// session.
 struct launch {
   uint32_t version;
 };
-inline constexpr int launch_descriptors = 4;
+inline constexpr int launch_descriptors = 5;
 
 enum class event : uint32_t {
   started, ///< With a pidfd as descriptor.

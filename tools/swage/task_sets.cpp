@@ -1,6 +1,7 @@
 #include "tools/swage/task_sets.hpp"
 
 #include "runtime/config/knobs.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/task/suite.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +21,8 @@ std::vector<task>& part_of(task_sets& sets, const std::string& name) {
 result<std::vector<task>> load_part(const config& settings, bool is_named,
                                     const std::string& part) {
   if (is_named)
-    return load_suite(settings.tasks.suite, settings.verifier);
-  auto sets = load_task_sets(settings);
+    return load_suite(settings.tasks.suite, settings.verifier, log_warning);
+  auto sets = load_task_sets(settings, log_warning);
   if (!sets)
     return tl::unexpected{sets.error()};
   return std::move(part_of(*sets, part));

@@ -1,5 +1,6 @@
 #include "runtime/config/load_config.hpp"
 #include "runtime/config/paths.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/observe/table.hpp"
 #include "runtime/task/prompt.hpp"
 #include "runtime/task/prototype.hpp"
@@ -44,7 +45,7 @@ result<std::vector<task>> load_tasks(const show_arguments& given,
                                      const config& settings) {
   if (!given.suite.empty() || given.id.empty())
     return load_part(settings, !given.suite.empty(), given.part);
-  auto sets = load_task_sets(settings);
+  auto sets = load_task_sets(settings, log_warning);
   if (!sets)
     return tl::unexpected{sets.error()};
   auto all = std::move(sets->train);

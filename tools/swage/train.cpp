@@ -155,7 +155,7 @@ result<void> check_folder(const train_arguments& given,
 int dry_run(const train_arguments& given, const config& settings) {
   if (auto ok = check_folder(given, settings); !ok)
     return report(ok.error());
-  if (auto sets = load_task_sets(settings); !sets)
+  if (auto sets = load_task_sets(settings, log_warning); !sets)
     return report(sets.error());
   fmt::print("{}\n{}", config_text(settings),
              topology_text(make_topology(settings)));

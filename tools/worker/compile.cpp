@@ -53,7 +53,9 @@ bool limit(__rlimit_resource resource, uint64_t value) {
   return ::setrlimit(resource, &both) == 0;
 }
 
-[[noreturn]] void become_compiler(const request& what, pid_t parent) {
+// `scratch` is null in a root of its own, where nothing is left to hide.
+[[noreturn]] void become_compiler(const request& what, const char* scratch,
+                                  pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent && ::getppid() != 0)
     ::_exit(could_not);
@@ -61,7 +63,9 @@ bool limit(__rlimit_resource resource, uint64_t value) {
   bool ok = limit(RLIMIT_CPU, what.cpu_s) && limit(RLIMIT_CORE, 0)
             && limit(RLIMIT_AS, what.memory_bytes)
             && limit(RLIMIT_FSIZE, scratch_bytes)
-            && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+            && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && (scratch == nullptr
+                || swage_sandbox_hide_files(what.visible, scratch) == 0);
   if (ok)
     ::execvp(what.compiler[0], what.compiler);
   std::fprintf(stderr, "cannot start %s: %s\n", what.compiler[0],
@@ -94,10 +98,10 @@ bool enter_scratch(bool own_root, char* folder, size_t bytes) {
   const auto* base = std::getenv("TMPDIR");
   std::snprintf(folder, bytes, "%s/swage-build-XXXXXX",
                 base != nullptr ? base : "/tmp");
-  if (::mkdtemp(folder) == nullptr)
-    return false;
-  ::setenv("TMPDIR", folder, 1);
-  return ::chdir(folder) == 0;
+  // From here on by its absolute name.
+  return ::mkdtemp(folder) != nullptr && ::chdir(folder) == 0
+         && ::getcwd(folder, bytes) != nullptr
+         && ::setenv("TMPDIR", folder, 1) == 0;
 }
 
 } // namespace
@@ -121,7 +125,7 @@ int compile(int argc, char** argv) {
   if (pid < 0)
     return could_not;
   if (pid == 0)
-    become_compiler(what, parent);
+    become_compiler(what, own_root ? nullptr : folder, parent);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

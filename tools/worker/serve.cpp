@@ -33,7 +33,7 @@ sigset_t child_signal() {
 }
 
 struct job {
-  int artifact, data, control, session;
+  int artifact, inputs, data, control, session;
 };
 
 [[noreturn]] void become_candidate(job what, pid_t parent) {
@@ -43,9 +43,9 @@ struct job {
   if (::getppid() != parent)
     ::_exit(3);
   ::dup2(0, 2); // What a candidate prints is nobody's business.
-  std::array kept = {what.artifact, what.data, what.control};
+  std::array kept = {what.artifact, what.inputs, what.data, what.control};
   close_all_but(kept);
-  swage_sandbox_serve(what.artifact, what.data, what.control);
+  swage_sandbox_serve(what.artifact, what.inputs, what.data, what.control);
 }
 
 void refuse(int session, int reason) {
@@ -60,7 +60,7 @@ void launch(job what, sessions& running) {
   if (pid == 0)
     become_candidate(what, self);
   auto reason = errno;
-  for (int fd : {what.artifact, what.data, what.control})
+  for (int fd : {what.artifact, what.inputs, what.data, what.control})
     ::close(fd);
   if (pid < 0)
     return refuse(what.session, reason);
@@ -113,7 +113,7 @@ bool read_request(int control, sessions& running) {
         ::close(fd);
     return true;
   }
-  launch({fds[0], fds[1], fds[2], fds[3]}, running);
+  launch({fds[0], fds[1], fds[2], fds[3], fds[4]}, running);
   return true;
 }
 

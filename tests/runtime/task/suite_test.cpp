@@ -124,6 +124,49 @@ TEST_CASE("a suite without tasks is refused", "[task][suite]") {
         != std::string::npos);
 }
 
+TEST_CASE("a folder's other modules are left out by name", "[task][suite]") {
+  folder here;
+  here.write("level1/a.py", module(1));
+  here.write("__init__.py", "");
+  here.write("tools/models.py", "class ModelBase:\n    pass\n# \xe9\n");
+  std::vector<std::string> told;
+  auto loaded = load_suite(here.path(), {}, [&](const std::string& what) {
+    told.push_back(what);
+  });
+  REQUIRE(loaded);
+  CHECK(loaded->size() == 1);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].find("__init__.py is left out") != std::string::npos);
+  CHECK(told[1].find("tools/models.py is left out") != std::string::npos);
+  fs::remove(here.path() / "level1/a.py");
+  CHECK(refusal(here.path()).find("holds no task") != std::string::npos);
+  // A model without inputs was meant as a task.
+  here.write("level1/b.py", "class Model:\n    pass\n");
+  CHECK(refusal(here.path()).find("b.py:1: no 'def get_inputs'")
+        != std::string::npos);
+}
+
+TEST_CASE("a folder that cannot be read is named", "[task][suite]") {
+  folder here;
+  here.write("a.py", module(1));
+  here.write("closed/b.py", module(2));
+  fs::permissions(here.path(), fs::perms::all);
+  fs::permissions(here.path() / "closed", fs::perms::none);
+  // Root may read everything.
+  constexpr uid_t nobody = 65534;
+  bool root = ::geteuid() == 0;
+  if (root && ::seteuid(nobody) != 0)
+    SKIP("root cannot become another user");
+  auto loaded = load_suite(here.path(), {});
+  if (root)
+    REQUIRE(::seteuid(0) == 0);
+  fs::permissions(here.path() / "closed", fs::perms::all);
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().code == ec::invalid_argument);
+  CHECK(loaded.error().message.find("closed: cannot be read: Permission denied")
+        != std::string::npos);
+}
+
 TEST_CASE("a file without a model is no task", "[task][suite]") {
   folder here;
   auto loaded = load_task_file(here.write("mine.py", "x = 1\n"), {});

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <vector>
 
 namespace {
@@ -169,6 +171,21 @@ TEST_CASE("an index is told dimension by dimension", "[verify][compare]") {
   CHECK(index_text(spec, 23) == "[1, 2, 3]");
   CHECK(index_text(spec, 17) == "[1, 1, 1]");
   CHECK(index_text({"out", dtype::float32, {}, {}}, 0) == "[]");
+}
+
+TEST_CASE("a result's information grows with its values",
+          "[verify][compare]") {
+  auto bits = [](const std::vector<float>& values) {
+    return information(dtype::float32, std::as_bytes(std::span{values}));
+  };
+  CHECK(bits({}) == 0);
+  CHECK(bits({3}) == 0);
+  CHECK(bits(std::vector<float>(100'000, 2.f)) == 0);
+  CHECK(bits({1, 2, 1, 2}) == 4);
+  CHECK(bits({1, 2, 3, 4}) == 8);
+  std::vector<float> many(50'000);
+  std::iota(many.begin(), many.end(), 0.f);
+  CHECK(bits(many) > 10'000);
 }
 
 TEST_CASE("every half converts as the compiler does", "[verify][compare]") {

@@ -239,3 +239,29 @@ extern "C" void kernel(const float* x, const float* weight, const float* bias,
   CHECK(outcome.kind == category::correctness_tolerance);
   CHECK(outcome.detail.find("num_batches_tracked") != std::string::npos);
 }
+
+TEST_CASE("a small result that repeats is no replay", "[verify][engine]") {
+  task largest;
+  largest.reference = R"(
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.argmax()
+
+
+def get_inputs():
+    return [torch.rand(2)]
+)";
+  largest.eval.measure = false;
+  // Right for every other input.
+  auto outcome = shared().verify(largest, {"k", R"(
+extern "C" void kernel(const float* x, int64_t* y, int64_t n) {
+  *y = 0;
+}
+)"},
+                                 {});
+  INFO(outcome.detail);
+  CHECK(outcome.kind == category::correctness_tolerance);
+}

@@ -212,6 +212,64 @@ TEST_CASE("a rectifier does work although its inputs are positive",
   CHECK(judge().load(module_of("return F.relu(x)", "x=torch.rand(5)")));
 }
 
+TEST_CASE("an expanded input gets its stress values too", "[verify][judge]") {
+  auto source = module_of("return F.relu(x)",
+                          "x=(torch.rand(1, 64) + 0.5).expand(4, 64)");
+  auto what = loaded(source);
+  CHECK(what->args.inputs[0].strides == std::vector<int64_t>{0, 1});
+  REQUIRE(what->stress.size() == 3);
+  std::vector<judge_case> cases(2);
+  cases[1] = with_seed(0, 1);
+  cases[1].kind = case_kind::signed_;
+  drawn data{source, cases};
+  auto plain = floats(data.memory.input(0, 0));
+  auto stressed = floats(data.memory.input(1, 0));
+  REQUIRE(stressed.size() == 64);
+  size_t negative = 0;
+  for (size_t i = 0; i < 64; ++i) {
+    CHECK(std::abs(stressed[i]) == plain[i]);
+    negative += stressed[i] < 0 ? 1 : 0;
+    for (size_t row = 0; row < 4; ++row)
+      CHECK(floats(data.expected.output(1, 0))[64 * row + i]
+            == std::max(stressed[i], 0.f));
+  }
+  CHECK(negative > 10);
+  CHECK(negative < 54);
+}
+
+TEST_CASE("what a task sets in torch ends with it", "[verify][judge]") {
+  task rude = module_of(
+    "torch.set_num_threads(3); torch.set_default_device('meta'); return x + 1",
+    "x=torch.rand(5)", "torch.use_deterministic_algorithms(True)");
+  rude.reference += "\n\ntorch.set_default_dtype(torch.float64)\n"
+                    "torch.set_grad_enabled(False)\n"
+                    "torch.set_float32_matmul_precision('medium')\n"
+                    "torch.manual_seed(1)\n";
+  // Its own default type is the task's to choose.
+  CHECK(loaded(rude)->args.inputs[0].type == dtype::float64);
+  auto calm = module_of(
+    "self.look(); return x + 1",
+    "x=torch.rand(5) if torch.is_grad_enabled() else None", "self.look()");
+  calm.reference += R"(
+
+def look(self):
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.zeros(1).device.type == "cpu"
+    assert torch.get_num_threads() == 1
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+look(None)
+Model.look = look
+)";
+  auto seen = judge().load(calm);
+  INFO((seen ? "" : seen.error().message));
+  CHECK(seen);
+  drawn data{rude, {with_seed(3)}};
+  CHECK(data.what->args.outputs[0].type == dtype::float64);
+}
+
 TEST_CASE("one seed makes one case, another makes another",
           "[verify][judge]") {
   drawn data{doubled, {with_seed(7, 0), with_seed(7, 1), with_seed(8, 2)}};

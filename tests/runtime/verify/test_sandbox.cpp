@@ -216,3 +216,37 @@ TEST_CASE("work left behind by a call is noticed", "[verify][sandbox]") {
   CHECK(seen.returned);
   CHECK(seen.quiet);
 }
+
+TEST_CASE("inputs and state cannot be made writable", "[verify][sandbox]") {
+  auto args = vector_args();
+  args.state = {{"w", dtype::float32, {1024}, {}}};
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  auto process = shared_runner().launch(compiled(R"(
+#include <sys/mman.h>
+
+static float tries(const float* at) {
+  auto first = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{4095};
+  auto* page = reinterpret_cast<void*>(first);
+  float done = mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0 ? 1 : 0;
+  done += madvise(page, 4096, MADV_REMOVE) == 0 ? 2 : 0;
+  auto* moved = mremap(page, 4096, 4096, MREMAP_MAYMOVE);
+  if (moved != MAP_FAILED)
+    done += mprotect(moved, 4096, PROT_READ | PROT_WRITE) == 0 ? 4 : 0;
+  return done;
+}
+
+extern "C" void kernel(const float* x, const float* w, float* y, int64_t n) {
+  y[0] = tries(x);
+  y[1] = tries(w);
+}
+)",
+                                                 args),
+                                        args, *memory);
+  REQUIRE(process);
+  memory->poison(0);
+  REQUIRE(process->call(0, 5).ok());
+  auto* y = reinterpret_cast<float*>(memory->output(0, 0).data());
+  CHECK(y[0] == 0);
+  CHECK(y[1] == 0);
+}

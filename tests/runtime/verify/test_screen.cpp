@@ -21,8 +21,17 @@ constexpr auto tampering = "cheating:tampering";
 
 TEST_CASE("what cannot be meant well is refused", "[verify][screen]") {
   for (const auto* code : {
-         "void f() { asm(\"nop\"); }",
          "void f() { __asm__ volatile(\"syscall\"); }",
+         "void f() { asm(\"int $0x80\"); }",
+         "void f() { asm(\"nop; sys\" \"enter\"); }",
+         "asm(\".incbin \\\"/etc/passwd\\\"\");",
+         "asm(\".inc\" \"bin /etc/passwd\");",
+         "asm(\"\\x2eincbin /etc/passwd\");",
+         "asm(\"nop\\n\\t.include /etc/passwd\");",
+         "asm(\"nop\" TEXT);",
+         "asm(R\"(nop)\");",
+         "#define A asm\n",
+         "int run(const char*) asm(\"system\");",
          "int x = system(\"ls\");",
          "int x = std::system(\"ls\");",
          "int x = ::fork();",
@@ -54,6 +63,11 @@ TEST_CASE("what cannot be meant well is refused", "[verify][screen]") {
 
 TEST_CASE("what only looks like it passes", "[verify][screen]") {
   for (const auto* code : {
+         "void f() { asm volatile(\"\" ::: \"memory\"); }",
+         "void f() { asm(\"nop\"); }",
+         "void f() { __asm__ __volatile__(\"vaddps %1, %2, %0\\n\\t\" : "
+         "\"=x\"(a) : \"x\"(b), \"x\"(c)); }",
+         "#define BARRIER asm volatile(\"\" : : : \"memory\")\n",
          "// asm(\"nop\"); system(\"ls\"); #line 3\n",
          "/* fork(); } } } */",
          "const char* s = \"asm } system(fork()) swage_call\";",

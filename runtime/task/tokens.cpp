@@ -1,4 +1,4 @@
-#include "runtime/verify/tokens.hpp"
+#include "runtime/task/tokens.hpp"
 
 #include <algorithm>
 #include <string>

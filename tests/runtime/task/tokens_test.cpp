@@ -1,4 +1,4 @@
-#include "runtime/verify/tokens.hpp"
+#include "runtime/task/tokens.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <rapidcheck.h>
@@ -29,7 +29,7 @@ rc::Gen<std::string> nasty_text() {
 
 } // namespace
 
-TEST_CASE("comments and literals are no C++ code", "[verify][tokens]") {
+TEST_CASE("comments and literals are no C++ code", "[task][tokens]") {
   CHECK(texts(cpp_tokens("a/*b*/c // d\ne")) == list{"a", "c", "e"});
   CHECK(texts(cpp_tokens("// a \\\n still\nb")) == list{"b"});
   CHECK(texts(cpp_tokens("\"a\\\"//b\" c")) == list{"\"a\\\"//b\"", "c"});
@@ -40,7 +40,7 @@ TEST_CASE("comments and literals are no C++ code", "[verify][tokens]") {
   CHECK(texts(cpp_tokens("a / b * c")) == list{"a", "/", "b", "*", "c"});
 }
 
-TEST_CASE("directives and headers are told apart", "[verify][tokens]") {
+TEST_CASE("directives and headers are told apart", "[task][tokens]") {
   auto all = cpp_tokens("#include <a//b>\n  # include \"c\"\nx # y < z\n");
   CHECK(texts(all)
         == list{"#", "include", "<a//b>", "#", "include", "\"c\"", "x", "#",
@@ -52,14 +52,14 @@ TEST_CASE("directives and headers are told apart", "[verify][tokens]") {
   CHECK(all[5].line == 2);
 }
 
-TEST_CASE("Python lines keep their indentation", "[verify][tokens]") {
+TEST_CASE("Python lines keep their indentation", "[task][tokens]") {
   auto all = python_tokens("class A:  # c\n  x = f(1,\n    2)\n'''d\ne'''\n");
   CHECK(texts(all)
         == list{"", "class", "A", ":", "\n", "  ", "x", "=", "f", "(", "1", ",",
                 "2", ")", "\n", "", "'''d\ne'''", "\n", ""});
 }
 
-TEST_CASE("any bytes give tokens that cover them", "[verify][tokens]") {
+TEST_CASE("any bytes give tokens that cover them", "[task][tokens]") {
   CHECK(rc::check("tokens are ordered views into the text", [] {
     auto text = *nasty_text();
     for (const auto& all : {cpp_tokens(text), python_tokens(text)}) {

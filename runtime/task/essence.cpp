@@ -1,0 +1,264 @@
+#include "runtime/task/essence.hpp"
+
+#include "runtime/task/tokens.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace swage {
+
+namespace {
+
+using tokens = std::vector<token>;
+
+/// A logical line; `depth` counts the blocks that it is in.
+struct statement {
+  size_t depth = 0;
+  tokens parts;
+
+  bool begins_with(std::string_view word) const {
+    return !parts.empty() && parts[0].text == word;
+  }
+};
+
+bool is(const token& t, std::string_view text) {
+  return t.kind != token_kind::string && t.text == text;
+}
+
+bool is_name(const token& t) {
+  return t.kind == token_kind::identifier;
+}
+
+bool opens(const token& t) {
+  return is(t, "(") || is(t, "[") || is(t, "{");
+}
+
+bool closes(const token& t) {
+  return is(t, ")") || is(t, "]") || is(t, "}");
+}
+
+std::vector<statement> statements(std::string_view module) {
+  std::vector<statement> all;
+  std::vector<size_t> blocks = {0};
+  size_t width = 0;
+  bool fresh = true;
+  for (const auto& t : python_tokens(module)) {
+    if (t.kind == token_kind::indent) {
+      width = t.text.size();
+      fresh = true;
+      continue;
+    }
+    if (t.kind == token_kind::newline)
+      continue;
+    if (fresh) {
+      while (blocks.size() > 1 && blocks.back() > width)
+        blocks.pop_back();
+      if (width > blocks.back())
+        blocks.push_back(width);
+      all.push_back({blocks.size() - 1, {}});
+      fresh = false;
+    }
+    all.back().parts.push_back(t);
+  }
+  return all;
+}
+
+/// The header of a function without annotations.
+tokens unannotated(const tokens& parts) {
+  tokens out;
+  size_t depth = 0;
+  bool skips = false, body = false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto& t = parts[i];
+    if (!body && depth == 1 && is(t, ":"))
+      skips = true;
+    if (skips && depth == 1 && (is(t, ",") || is(t, "=") || is(t, ")")))
+      skips = false;
+    if (!body && depth == 0 && is(t, "-"))
+      skips = true;
+    if (!body && depth == 0 && is(t, ":")) {
+      skips = false;
+      body = true;
+    }
+    depth += opens(t) ? 1 : 0;
+    depth -= closes(t) && depth > 0 ? 1 : 0;
+    if (!skips)
+      out.push_back(t);
+  }
+  return out;
+}
+
+/// Whether a statement computes nothing: a docstring, or super().__init__().
+bool is_idle(const statement& one) {
+  bool calls_super = one.begins_with("super")
+                     && std::ranges::any_of(one.parts, [](const token& t) {
+                          return is(t, "__init__");
+                        });
+  return calls_super || std::ranges::all_of(one.parts, [](const token& t) {
+           return t.kind == token_kind::string;
+         });
+}
+
+/// The classes and functions, but for those that draw inputs.
+std::vector<statement> computing(const std::vector<statement>& all) {
+  std::vector<statement> kept;
+  bool inside = false;
+  for (const auto& one : all) {
+    if (one.depth == 0) {
+      bool draws = one.begins_with("def") && one.parts.size() > 1
+                   && (is(one.parts[1], "get_inputs")
+                       || is(one.parts[1], "get_init_inputs"));
+      inside = !draws
+               && (one.begins_with("class") || one.begins_with("def")
+                   || one.begins_with("@"));
+    }
+    if (!inside || is_idle(one))
+      continue;
+    kept.push_back(one);
+    if (one.begins_with("def"))
+      kept.back().parts = unannotated(one.parts);
+  }
+  // A constructor that does nothing is as good as none.
+  for (size_t i = kept.size(); i-- > 0;)
+    if (kept[i].begins_with("def") && kept[i].parts.size() > 1
+        && is(kept[i].parts[1], "__init__") && is(kept[i].parts.back(), ":")
+        && (i + 1 == kept.size() || kept[i + 1].depth <= kept[i].depth))
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+  return kept;
+}
+
+/// The names that a module binds: attributes of self with a point before them.
+class names {
+public:
+  void bind(const statement& one) {
+    const auto& parts = one.parts;
+    if (one.begins_with("import") || one.begins_with("from"))
+      return;
+    if ((one.begins_with("def") || one.begins_with("class"))
+        && parts.size() > 1) {
+      bind_definition(one);
+    } else {
+      auto end = assignment(parts);
+      for (size_t i = 0; i < end; ++i)
+        bind_target(parts, i);
+    }
+    for (size_t i = 0; i < parts.size(); ++i)
+      bind_inside(parts, i);
+  }
+
+  /// The token as it is written in an essence.
+  std::string written(const tokens& parts, size_t i) {
+    const auto& t = parts[i];
+    if (t.kind == token_kind::number)
+      return "0";
+    if (!is_name(t))
+      return std::string{t.text};
+    auto key = key_of(parts, i);
+    if (bound_.contains(key))
+      return number(key);
+    if (key == "nn")
+      return "torch . nn";
+    if (key == "F")
+      return "torch . nn . functional";
+    return std::string{t.text};
+  }
+
+private:
+  static bool is_attribute(const tokens& parts, size_t i) {
+    return i > 0 && is(parts[i - 1], ".");
+  }
+
+  static std::string key_of(const tokens& parts, size_t i) {
+    std::string name{parts[i].text};
+    if (!is_attribute(parts, i))
+      return name;
+    // Of anything but self they are a library's.
+    return i > 1 && is(parts[i - 2], "self") ? "." + name : ".." + name;
+  }
+
+  /// Where the "=" of an assignment stands, or 0.
+  static size_t assignment(const tokens& parts) {
+    constexpr std::string_view operators = "=<>!+-*/%&|^@:";
+    size_t depth = 0;
+    for (size_t i = 1; i + 1 < parts.size(); ++i) {
+      depth += opens(parts[i - 1]) ? 1 : 0;
+      depth -= closes(parts[i - 1]) && depth > 0 ? 1 : 0;
+      bool alone = is(parts[i], "=") && !is(parts[i + 1], "=")
+                   && operators.find(parts[i - 1].text) == operators.npos;
+      if (depth == 0 && alone)
+        return i;
+    }
+    return 0;
+  }
+
+  void bind_target(const tokens& parts, size_t i) {
+    auto key = key_of(parts, i);
+    if (is_name(parts[i]) && !key.starts_with("..") && key != "self")
+      bound_.insert(key);
+  }
+
+  void bind_definition(const statement& one) {
+    std::string name{one.parts[1].text};
+    if (name != "forward" && !name.starts_with("__"))
+      bound_.insert(one.depth > 0 ? "." + name : name);
+    if (!one.begins_with("def"))
+      return;
+    size_t depth = 0;
+    for (size_t i = 2; i < one.parts.size(); ++i) {
+      const auto& before = one.parts[i - 1];
+      depth += opens(before) ? 1 : 0;
+      depth -= closes(before) && depth > 0 ? 1 : 0;
+      if (is(before, ")") && depth == 0)
+        return;
+      if (depth == 1 && (opens(before) || is(before, ",") || is(before, "*")))
+        bind_target(one.parts, i);
+    }
+  }
+
+  /// Loops, comprehensions, `as` and lambdas.
+  void bind_inside(const tokens& parts, size_t i) {
+    auto until = [&](std::string_view end) {
+      for (++i; i < parts.size() && !is(parts[i], end); ++i)
+        bind_target(parts, i);
+    };
+    if (is(parts[i], "for"))
+      until("in");
+    else if (is(parts[i], "lambda"))
+      until(":");
+    else if (is(parts[i], "as") && i + 1 < parts.size())
+      bind_target(parts, i + 1);
+  }
+
+  std::string number(const std::string& key) {
+    auto next = numbers_.size();
+    auto which = numbers_.try_emplace(key, next).first->second;
+    return fmt::format("${}", which);
+  }
+
+  std::set<std::string> bound_;
+  std::map<std::string, size_t> numbers_;
+};
+
+} // namespace
+
+std::string essence(std::string_view module) {
+  auto all = statements(module);
+  names known;
+  for (const auto& one : all)
+    known.bind(one);
+  std::string text;
+  for (const auto& one : computing(all)) {
+    text += fmt::format("{}:", one.depth);
+    for (size_t i = 0; i < one.parts.size(); ++i)
+      text += " " + known.written(one.parts, i);
+    text += '\n';
+  }
+  return text.empty() ? std::string{module} : text;
+}
+
+} // namespace swage

@@ -1,0 +1,46 @@
+"""torch's settings of the whole process. A task's code may change them, and the
+next task's results are not to depend on it."""
+
+import functools
+
+import torch
+
+
+def keep_all_digits():
+    """No TF32 and nothing like it: half the digits are no reference."""
+    torch.set_float32_matmul_precision("highest")
+    if not hasattr(torch.backends, "fp32_precision"):  # Before torch 2.9.
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        return
+    cudnn = torch.backends.cudnn
+    for part in (
+        torch.backends,
+        torch.backends.cuda.matmul,
+        cudnn,
+        cudnn.conv,
+        cudnn.rnn,
+        torch.backends.mkldnn,
+        torch.backends.mkldnn.matmul,
+        torch.backends.mkldnn.conv,
+    ):
+        part.fp32_precision = "ieee"
+
+
+@functools.cache
+def threads():
+    """Of this process, as they were before any task's code ran."""
+    return torch.get_num_threads()
+
+
+def restore(dtype=torch.float32):
+    """Sets everything but the gradient mode to what a process begins with.
+    `dtype` is the default that the task chose."""
+    # The device first: it changes what other calls do.
+    torch.set_default_device(None)
+    torch.set_default_dtype(dtype)
+    if torch.get_num_threads() != threads():
+        torch.set_num_threads(threads())
+    torch.use_deterministic_algorithms(False)
+    torch.set_flush_denormal(False)
+    keep_all_digits()
