@@ -150,10 +150,13 @@ result<void> timed_process::adopt(int64_t pid) {
   return {};
 }
 
+timing timed_process::confine(double timeout_s) {
+  auto ready = wait(timeout_s);
+  confined_ = ready.has_value();
+  return ready;
+}
+
 timing timed_process::load(double timeout_s) {
-  // First it says that it is confined.
-  if (auto ready = wait(timeout_s); !ready)
-    return ready;
   return ask(control::request_kind::load, 0, timeout_s);
 }
 
@@ -171,7 +174,11 @@ timing timed_process::call(double timeout_s) {
 timing timed_process::empty(double timeout_s) {
   return is_reference_
            ? ask(control::request_kind::call, do_nothing, timeout_s)
-           : ask(control::request_kind::settle, 0, timeout_s);
+           : settle(timeout_s);
+}
+
+timing timed_process::settle(double timeout_s) {
+  return ask(control::request_kind::settle, 0, timeout_s);
 }
 
 timing timed_process::store(double timeout_s) {

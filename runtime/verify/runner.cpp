@@ -158,12 +158,16 @@ outcome sandbox::call(uint32_t which, double timeout_s) {
 
 rest sandbox::settle(double timeout_s) {
   rest seen;
+  if (impl_->final)
+    seen.came = *impl_->final;
   if (impl_->final || !impl_->loaded)
     return seen;
   auto start = steady::now();
   impl_->channel.post(control::request_kind::settle);
-  auto news = impl_->channel.wait(timeout_s, impl_->process.pidfd());
-  seen.returned = news == control_channel::news::done;
+  seen.came = impl_->wait_for_newest(timeout_s, "an answer after the call");
+  seen.returned = seen.came.ok();
+  if (!seen.returned)
+    return seen;
   constexpr auto look = std::chrono::microseconds(200);
   while (!(seen.quiet = is_asleep(pid())) && since(start) < timeout_s)
     std::this_thread::sleep_for(look);
