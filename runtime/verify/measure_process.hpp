@@ -70,12 +70,15 @@ private:
   result<void> adopt(int64_t pid);
   timing ask(control::request_kind kind, uint32_t which, double timeout_s);
   timing wait(double timeout_s);
+  rejection end_of_candidate();
 
   python_process& from_;
   control_channel channel_;
   signature args_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
+  double cpu_limit_s_ = 0;
+  uint64_t oom_kills_ = 0; ///< When it was started.
   bool is_reference_ = false;
   bool confined_ = false;
 };

@@ -293,6 +293,15 @@ void python_process::end() {
   pid_ = socket_ = -1;
 }
 
+bool python_process::has_died() const {
+  siginfo_t what{};
+  return !alive()
+         || (::waitid(P_PID, static_cast<id_t>(pid_), &what,
+                      WEXITED | WNOHANG | WNOWAIT)
+               == 0
+             && what.si_pid == pid_);
+}
+
 std::string python_process::own_end() const {
   if (alive() || (WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL))
     return {};
