@@ -385,6 +385,11 @@ bool session::one_pair() {
   auto reference_first = seeds_.next() % 2 == 0;
   for (int turn = 0; turn < 2; ++turn) {
     bool is_reference = (turn == 0) == reference_first;
+    // The reference's turn shows its inputs: the candidate gets others, where
+    // they cost nothing.
+    if (turn > 0 && what_.can_splice)
+      if (auto done = at_->next_inputs(tools()); !done)
+        return end(done.error());
     bool done = !is_reference     ? time_artifact(*candidate_, candidate)
                 : against_module_ ? time_module(reference)
                                   : time_artifact(*reference_, reference);

@@ -22,8 +22,8 @@ struct draw_tools {
 };
 
 /// What the measurements of one task share: the reference's process, which is
-/// dear to start, and memory. Both sides read the same inputs, and of two
-/// artifacts both write the same outputs: pages differ in speed, by how the
+/// dear to start, and memory. Both sides read their inputs in one place, and of
+/// two artifacts both write the same outputs: pages differ in speed, by how the
 /// host keeps them.
 class timing_stand {
 public:
@@ -41,8 +41,7 @@ public:
   /// that no timed process sees.
   void hand_over();
 
-  /// Takes them away again, so that a candidate whose turn comes second cannot
-  /// work ahead.
+  /// Takes away what lies there.
   void withdraw();
 
   /// Poisons the outputs, and leaves them in the caches as eager's own are.
