@@ -348,9 +348,12 @@ bool examination::as_left(const called& one) {
 
 /// Looks at the outputs once more when the candidate should be done.
 bool examination::came_to_rest(std::span<const called> round) {
-  box_->settle(settle_timeout_s);
-  bool working = false;
-  if (has_threads(box_->pid())) {
+  auto seen = box_->settle(settle_timeout_s);
+  bool silent = seen.came.kind == category::runtime_timeout;
+  if (!seen.came.ok() && !silent)
+    return end(seen.came.kind, seen.came.detail);
+  bool working = silent || !seen.quiet || seen.cpu_s > max_cpu_after_s;
+  if (!working && has_threads(box_->pid())) {
     auto before = box_->cpu_s();
     std::this_thread::sleep_for(watch_time);
     working = box_->cpu_s() - before > max_cpu_after_s;
@@ -365,7 +368,8 @@ bool examination::came_to_rest(std::span<const called> round) {
                "an output changed after the kernel had returned");
   if (working)
     return end(category::cheating_deferred_work,
-               "its threads went on working after the kernel had returned");
+               silent ? "it did not answer after the kernel had returned"
+                      : "it went on working after the kernel had returned");
   return true;
 }
 

@@ -42,7 +42,7 @@ struct judged_task {
   double forward_s = 0;          ///< Wall time of one eager call.
   std::vector<int64_t> changed_inputs; ///< Outputs too, after the results.
   std::vector<int64_t> changed_state;  ///< Outputs too, after those.
-  /// Whether parts of two inputs make an input.
+  /// Whether two inputs make an input, in parts or mixed by element.
   bool can_splice = false;
   uint64_t seed = 0; ///< That its parameters were drawn from.
 };

@@ -328,13 +328,16 @@ class Reference:
         }
 
     def _splices(self, seed):
-        """Whether inputs put together from two draws are inputs still."""
+        """Whether inputs put together from two draws are inputs still: in two
+        parts, and element by element, as the timer does."""
         if self.forward_s > SLOW_S:
             return False
         self.can_splice = True
         try:
-            tensors = self.inputs(seed, change=seed + 1)
-            results = self.forward(tensors, seed)
+            parts = self.inputs(seed, change=seed + 1)
+            pairs = zip(self.inputs(seed), self.inputs(seed + 1))
+            mixture = [_mixed(a, b) for a, b in pairs]
+            results = self.forward(parts, seed) + self.forward(mixture, seed)
         except Exception:  # Such as a matrix that has to be symmetric.
             return False
         return all(is_finite(x) for _, x in results)
@@ -390,8 +393,22 @@ def _spliced(first, second):
     flat = first.reshape(-1).clone()
     half = flat.numel() // 2
     flat[half:] = second.reshape(-1)[half:]
-    out = torch.empty_strided(first.shape, first.stride(), dtype=first.dtype)
-    try:
-        return out.copy_(flat.view(first.shape))
-    except RuntimeError:  # Strides of zero share elements.
+    return _as_strided(flat.view(first.shape), second)
+
+
+def _mixed(first, second):
+    """Each element from one of two tensors."""
+    if not same_structure(first, second):
         return second
+    chosen = torch.rand(first.shape) < 0.5
+    return _as_strided(torch.where(chosen, first, second), second)
+
+
+def _as_strided(values, like):
+    """The values with the strides of `like`, or that where they share elements
+    (strides of zero)."""
+    out = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype)
+    try:
+        return out.copy_(values)
+    except RuntimeError:
+        return like

@@ -4,16 +4,16 @@
 #include "runtime/verify/measure_process.hpp"
 #include "runtime/verify/measure_slot.hpp"
 #include "runtime/verify/measure_stand.hpp"
+#include "runtime/verify/process_state.hpp"
 
 #include <fmt/format.h>
 #include <xxhash.h>
-
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -23,7 +23,7 @@ namespace swage {
 
 namespace {
 
-using steady = std::chrono::steady_clock;
+using steady_clock = std::chrono::steady_clock;
 using bytes = std::vector<std::byte>;
 
 constexpr uint32_t warm_up = 2;
@@ -54,14 +54,32 @@ constexpr uint64_t compare_every = 3;
 constexpr double max_idle_change = 0.1;
 constexpr uint32_t most_unsteady = 2;
 
-/// CPU time that a candidate may use between its calls, such as for being
-/// woken.
-constexpr double max_outside_s = 0.002;
+/// A candidate's process is slower to wake than ours by its filter of system
+/// calls, which takes less than this share.
+constexpr double max_slower_wake = 0.1;
+
+/// By more than this a candidate's pair is left out, as one that saw a change.
+constexpr double max_apart_s = 5e-6;
+
+/// By more than this, in all pairs, it is not the system that is slow.
+constexpr double max_slower_s = 20e-6;
+
+/// CPU time that a candidate may use outside its call in the median pair: for
+/// two empty ones, which take 6 to 9 microseconds, or for so many wakings where
+/// those are slow; and a share of its calls.
+constexpr double max_outside_s = 30e-6;
+constexpr double max_outside_wakes = 4;
+constexpr double max_outside_share = 0.1;
+
+/// And beyond what its empty calls took, in a whole measurement.
+constexpr double max_outside_sum_s = 0.002;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr uint64_t pool_bytes = uint64_t{64} << 20;
 
-double since(steady::time_point start) {
-  return std::chrono::duration<double>(steady::now() - start).count();
+double since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
 /// What measurements of one engine share.
@@ -92,15 +110,29 @@ struct machine {
   }
 };
 
-/// CPU time of another process, all its threads together.
-double cpu_time(pid_t process) {
-  clockid_t id{};
-  timespec now{};
-  if (::clock_getcpuclockid(process, &id) != 0
-      || ::clock_gettime(id, &now) != 0)
-    return 0;
-  return static_cast<double>(now.tv_sec)
-         + static_cast<double>(now.tv_nsec) * 1e-9;
+/// What one side took in one pair.
+struct reading {
+  double time = 0;              ///< One call, waking included.
+  double before = 0, after = 0; ///< Empty calls around it.
+  double bare = 0;              ///< An empty call that only our code answers.
+  double outside = 0;           ///< CPU time beside the call.
+
+  double idle() const { return (before + after) / 2; }
+};
+
+/// What is subtracted from a candidate's call: a candidate that is slow to
+/// answer an empty call is not the faster for it.
+double creditable(const timed_pair& empty) {
+  return std::min(empty.candidate, (1 + max_slower_wake) * empty.reference);
+}
+
+bool steady(const reading& reference, const reading& candidate) {
+  auto changed = [](const reading& x) {
+    return std::abs(x.before - x.after) > max_idle_change * x.time;
+  };
+  auto apart = candidate.idle() - reference.bare;
+  return !changed(reference) && !changed(candidate)
+         && apart <= std::max(max_idle_change * candidate.time, max_apart_s);
 }
 
 /// Tells who has to pause that a measurement begins, and that it ended.
@@ -146,11 +178,13 @@ public:
 private:
   bool prepare(python_process& from, const artifact& code,
                const artifact* against);
-  bool load();
-  bool time_all(steady::time_point start);
-  bool enough(steady::time_point start) const;
+  bool load_artifacts();
+  bool time_all(steady_clock::time_point start);
+  bool enough(steady_clock::time_point start) const;
+  bool at_rest();
   bool one_pair();
-  bool time_side(timed_process& side, double& busy, double& idle);
+  bool time_module(reading& of);
+  bool time_artifact(timed_process& side, reading& of);
   bool check_result();
   void conclude();
 
@@ -180,14 +214,17 @@ private:
   uint32_t most_pairs_ = 1;
   bool against_module_ = true;
   bool new_reference_ = false;
-  bool steady_ = true;  ///< Waking took as long before this pair as after it.
   uint32_t tried_ = 0;
-  double called_s_ = 0; ///< Wall time of all the candidate's calls.
+  double cpu_s_ = 0;       ///< The candidate's CPU time after its last turn.
+  double outside_s_ = 0;   ///< Of it, what was used outside calls,
+  double answering_s_ = 0; ///< and how long its empty calls took.
   std::unique_ptr<timing_stand> at_;
   std::unique_ptr<timed_process> candidate_;
   std::unique_ptr<timed_process> other_; ///< In the module's place, if any.
   timed_process* reference_ = nullptr;
   std::vector<timed_pair> pairs_, empty_;
+  std::vector<timed_pair> empties_; ///< As ours and the candidate's took.
+  std::vector<double> outside_;     ///< CPU time beside each call that counts.
   std::unordered_set<uint64_t> given_; ///< Hashes of what it wrote.
   measurement out_;
 };
@@ -195,7 +232,7 @@ private:
 measurement session::run(python_process& from, const artifact& code,
                          const artifact* against, const measurer& owner,
                          machine& shared) {
-  auto start = steady::now();
+  auto start = steady_clock::now();
   auto key = fmt::format("{} {}", what_.key, pool_cases_);
   at_ = shared.stands.take(key);
   bool going = prepare(from, code, against);
@@ -206,12 +243,12 @@ measurement session::run(python_process& from, const artifact& code,
     if (!slot) {
       end(slot.error());
     } else {
-      auto held = steady::now();
+      auto held = steady_clock::now();
       announced pause{owner.on_measure};
       if (!(*slot)->admit(candidate_->pid())
           || !(*slot)->admit(reference_->pid()))
         end(category::infra_measurement, "a timed process cannot be pinned");
-      else if (time_all(steady::now()))
+      else if (load_artifacts() && time_all(steady_clock::now()))
         conclude();
       slot->reset();
       out_.held_s = since(held);
@@ -261,40 +298,73 @@ bool session::prepare(python_process& from, const artifact& code,
   // The pool is filled before others have to wait for this.
   if (auto done = at_->next_inputs(tools()); !done)
     return end(done.error());
-  return load();
-}
-
-bool session::load() {
-  if (auto done = candidate_->load(load_timeout_s); !done)
-    return end(done.error());
-  if (!against_module_ || new_reference_)
-    if (auto done = reference_->load(load_timeout_s); !done)
+  auto* module = new_reference_ ? reference_ : nullptr;
+  for (auto* one : {module, candidate_.get(), other_.get()})
+    if (one)
+      if (auto done = one->confine(load_timeout_s); !done)
+        return end(done.error());
+  if (module)
+    if (auto done = module->load(load_timeout_s); !done)
       return end(done.error());
   return true;
 }
 
-bool session::time_all(steady::time_point start) {
+/// On their cores: a thread that an artifact's constructors start inherits
+/// them.
+bool session::load_artifacts() {
+  for (auto* one : {candidate_.get(), other_.get()})
+    if (one)
+      if (auto done = one->load(eval_.run_timeout_s); !done)
+        return end(done.error());
+  return true;
+}
+
+bool session::time_all(steady_clock::time_point start) {
   for (uint32_t i = 0; i < warm_up; ++i)
     if (!one_pair())
       return false;
   pairs_.clear();
   empty_.clear();
+  empties_.clear();
   tried_ = 0;
-  auto before = cpu_time(candidate_->pid());
-  auto called_before = called_s_;
+  outside_.clear();
+  outside_s_ = answering_s_ = 0;
   while (!enough(start))
     if (!one_pair())
       return false;
-  auto cores = static_cast<double>(std::max(eval_.threads, 1));
-  auto outside = cpu_time(candidate_->pid()) - before
-                 - cores * (called_s_ - called_before);
-  if (outside > max_outside_s + 0.1 * called_s_)
+  return at_rest();
+}
+
+/// Whether it did nothing but answer between its calls. A virtual machine may
+/// book time that it was not given as CPU time, in rare large pieces: so the
+/// sum allows more than the median does.
+bool session::at_rest() {
+  std::vector<double> bare, called;
+  double called_s = 0, slowest = 0, quickest = infinity;
+  for (const auto& one : pairs_) {
+    called.push_back(one.candidate);
+    called_s += one.candidate;
+  }
+  for (const auto& one : empties_) {
+    bare.push_back(one.reference);
+    slowest = std::max(slowest, one.reference);
+    quickest = std::min(quickest, one.candidate);
+  }
+  auto wakes = std::max(max_outside_s, max_outside_wakes * median(bare));
+  bool worked = median(outside_) > wakes + max_outside_share * median(called)
+                || outside_s_ - answering_s_
+                     > max_outside_sum_s + max_outside_share * called_s;
+  if (worked)
     return end(category::cheating_deferred_work,
                "while it was timed, it went on working between its calls");
+  if (quickest > slowest + max_slower_s)
+    return end(category::cheating_deferred_work,
+               "while it was timed, it was slow to answer when it had nothing "
+               "to do");
   return true;
 }
 
-bool session::enough(steady::time_point start) const {
+bool session::enough(steady_clock::time_point start) const {
   auto n = pairs_.size();
   if (n >= most_pairs_ || tried_ > most_pairs_ * (most_unsteady + 1))
     return true;
@@ -311,51 +381,82 @@ bool session::one_pair() {
     return end(category::infra_worker, "stopped on request");
   if (auto done = at_->next_inputs(tools()); !done)
     return end(done.error());
-  timed_pair busy, idle;
-  steady_ = true;
+  reading reference, candidate;
   auto reference_first = seeds_.next() % 2 == 0;
   for (int turn = 0; turn < 2; ++turn) {
     bool is_reference = (turn == 0) == reference_first;
-    bool done = is_reference
-                  ? time_side(*reference_, busy.reference, idle.reference)
-                  : time_side(*candidate_, busy.candidate, idle.candidate);
+    // The reference's turn shows its inputs: the candidate gets others, where
+    // they cost nothing.
+    if (turn > 0 && what_.can_splice)
+      if (auto done = at_->next_inputs(tools()); !done)
+        return end(done.error());
+    bool done = !is_reference     ? time_artifact(*candidate_, candidate)
+                : against_module_ ? time_module(reference)
+                                  : time_artifact(*reference_, reference);
     if (!done)
       return false;
   }
   ++tried_;
-  if (steady_ || tried_ > most_pairs_ * most_unsteady) {
-    pairs_.push_back(busy);
-    empty_.push_back(idle);
-  }
+  empties_.push_back({reference.bare, candidate.idle()});
+  outside_s_ += candidate.outside;
+  answering_s_ += candidate.before + candidate.after;
+  if (!steady(reference, candidate) && tried_ <= most_pairs_ * most_unsteady)
+    return true;
+  outside_.push_back(candidate.outside);
+  pairs_.push_back({reference.time, candidate.time});
+  empty_.push_back({reference.idle(), creditable(empties_.back())});
   return true;
 }
 
-bool session::time_side(timed_process& side, double& busy, double& idle) {
+/// The interpreter is warm from the empty call just before.
+bool session::time_module(reading& of) {
+  auto& side = *reference_;
   auto limit = eval_.run_timeout_s;
-  bool is_candidate = &side == candidate_.get();
   at_->hand_over();
-  if (is_candidate || !against_module_)
-    at_->poison();
-  if (auto ready = side.prepare(limit); !ready)
-    return end(ready.error());
-  auto before = side.empty(limit);
+  auto ready = side.prepare(limit);
+  auto bare = ready ? side.settle(limit) : ready;
+  auto before = bare ? side.empty(limit) : bare;
   if (!before)
     return end(before.error());
   at_->cool();
   auto time = side.call(limit);
+  auto after = time ? side.empty(limit) : time;
+  auto bare_after = after ? side.settle(limit) : after;
+  if (!bare_after)
+    return end(bare_after.error());
+  of = {*time, *before, *after, (*bare + *bare_after) / 2};
+  return true;
+}
+
+/// The inputs are there after the first empty call, in which it would work.
+bool session::time_artifact(timed_process& side, reading& of) {
+  auto limit = eval_.run_timeout_s;
+  at_->withdraw();
+  auto before = side.empty(limit);
+  if (!before)
+    return end(before.error());
+  at_->poison();
+  at_->hand_over();
+  at_->cool();
+  auto used = process_cpu_s(side.pid());
+  auto time = side.call(limit);
+  used = process_cpu_s(side.pid()) - used;
   if (!time)
     return end(time.error());
   // At once: what is written later is not part of the call.
+  bool is_candidate = &side == candidate_.get();
   if (is_candidate && against_module_ && !check_result())
     return false;
   auto after = side.empty(limit);
   if (!after)
     return end(after.error());
-  busy = *time;
-  idle = (*before + *after) / 2;
-  steady_ = steady_ && std::abs(*before - *after) <= max_idle_change * busy;
-  if (is_candidate)
-    called_s_ += *before + *time + *after;
+  of = {*time, *before, *after};
+  of.bare = of.idle();
+  if (is_candidate) {
+    auto now = process_cpu_s(side.pid());
+    of.outside = now - cpu_s_ - used;
+    cpu_s_ = now;
+  }
   return true;
 }
 

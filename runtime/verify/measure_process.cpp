@@ -1,5 +1,7 @@
 #include "runtime/verify/measure_process.hpp"
 
+#include "runtime/verify/process_end.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 namespace swage {
 
@@ -21,6 +24,7 @@ using nlohmann::json;
 using steady = std::chrono::steady_clock;
 
 constexpr double template_timeout_s = 30;
+constexpr std::chrono::milliseconds template_death{50};
 
 /// What a reference does, named by the case of the request.
 constexpr uint32_t prepare_inputs = 0, call_module = 1, do_nothing = 2,
@@ -94,6 +98,8 @@ timed_process::candidate(python_process& from, const artifact& code,
     return tl::unexpected{channel.error()};
   std::unique_ptr<timed_process> self{
     new timed_process{from, std::move(*channel), args}};
+  self->cpu_limit_s_ = limits.cpu_s;
+  self->oom_kills_ = system_oom_kills();
   unique_fd file{file_of(code.bytes, "swage-artifact")};
   if (file.fd < 0)
     return fail(ec::io, fmt::format("memfd: {}", std::strerror(errno)));
@@ -151,10 +157,13 @@ result<void> timed_process::adopt(int64_t pid) {
   return {};
 }
 
+timing timed_process::confine(double timeout_s) {
+  auto ready = wait(timeout_s);
+  confined_ = ready.has_value();
+  return ready;
+}
+
 timing timed_process::load(double timeout_s) {
-  // First it says that it is confined.
-  if (auto ready = wait(timeout_s); !ready)
-    return ready;
   return ask(control::request_kind::load, 0, timeout_s);
 }
 
@@ -172,7 +181,11 @@ timing timed_process::call(double timeout_s) {
 timing timed_process::empty(double timeout_s) {
   return is_reference_
            ? ask(control::request_kind::call, do_nothing, timeout_s)
-           : ask(control::request_kind::settle, 0, timeout_s);
+           : settle(timeout_s);
+}
+
+timing timed_process::settle(double timeout_s) {
+  return ask(control::request_kind::settle, 0, timeout_s);
 }
 
 timing timed_process::store(double timeout_s) {
@@ -205,8 +218,26 @@ timing timed_process::wait(double timeout_s) {
     return refuse(category::runtime_timeout,
                   fmt::format("did not return within {} s, while it was timed",
                               timeout_s));
-  return refuse(category::runtime_crash,
-                "its process ended without a word while it was timed");
+  return tl::unexpected<rejection>{end_of_candidate()};
+}
+
+rejection timed_process::end_of_candidate() {
+  // A candidate dies with the template, and may be seen to do so first.
+  for (auto start = steady::now(); steady::now() - start < template_death;
+       std::this_thread::sleep_for(std::chrono::milliseconds{1}))
+    if (from_.has_died())
+      return {category::infra_worker, "the timing template died"};
+  auto reply = from_.ask({{"op", "ended"}, {"pid", pid_}}, {},
+                         template_timeout_s);
+  if (!reply)
+    return {category::infra_worker, reply.error().message};
+  if (!confined_ || !reply->value("ok", false))
+    return {category::infra_worker, "a timed process could not be confined"};
+  auto why = verdict_on({reply->value("status", 0),
+                         reply->value("cpu_s", 0.0), cpu_limit_s_,
+                         oom_kills_});
+  pid_ = -1;
+  return {why.kind, why.detail + ", while it was timed"};
 }
 
 } // namespace swage

@@ -40,7 +40,10 @@ public:
 
   ~timed_process();
 
-  /// Waits until it is loaded.
+  /// Waits until it is confined, with no foreign code in it yet.
+  timing confine(double timeout_s);
+
+  /// Loads what is timed, then.
   timing load(double timeout_s);
 
   /// Makes the inputs of the first case ready. Not part of a call's time.
@@ -49,8 +52,11 @@ public:
   /// Wall time of one call on them, as this side's clock has it.
   timing call(double timeout_s);
 
-  /// The same round trip with nothing in it.
+  /// The same round trip with nothing in it. A candidate's is its own word.
   timing empty(double timeout_s);
+
+  /// A round trip that only the sandbox's code answers, on either side.
+  timing settle(double timeout_s);
 
   /// A reference writes the result of its last call to where results go.
   timing store(double timeout_s);
@@ -64,13 +70,17 @@ private:
   result<void> adopt(int64_t pid);
   timing ask(control::request_kind kind, uint32_t which, double timeout_s);
   timing wait(double timeout_s);
+  rejection end_of_candidate();
 
   python_process& from_;
   control_channel channel_;
   signature args_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
+  double cpu_limit_s_ = 0;
+  uint64_t oom_kills_ = 0; ///< When it was started.
   bool is_reference_ = false;
+  bool confined_ = false;
 };
 
 } // namespace swage

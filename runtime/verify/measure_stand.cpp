@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -16,7 +17,6 @@ namespace swage {
 namespace {
 
 constexpr size_t cache_line = 64;
-constexpr uint64_t splits = 1 << 20;
 
 constexpr size_t max_stands = 3;
 constexpr uint64_t max_kept_bytes = uint64_t{64} << 20;
@@ -36,11 +36,47 @@ void make_cold(std::span<const std::byte> memory) {
 #endif
 }
 
+uint64_t mixed_bits(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
+  z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
+  return z ^ (z >> 31);
+}
+
 void bring_near(std::span<const std::byte> memory) {
   unsigned sum = 0;
   for (size_t at = 0; at < memory.size(); at += cache_line)
     sum += static_cast<unsigned>(memory[at]);
   asm volatile("" : : "r"(sum));
+}
+
+/// Copies each element from one of two inputs, as a seed says (SplitMix64).
+/// @pre The three are of one size; elements have 1, 2, 4 or 8 bytes.
+void mix(std::span<const std::byte> first, std::span<const std::byte> second,
+         std::span<std::byte> to, size_t element, uint64_t seed) {
+  // A word at a time; a choice for each of its elements is an index here.
+  auto in_word = sizeof(uint64_t) / element;
+  auto choices = size_t{1} << in_word;
+  std::array<uint64_t, 256> masks{};
+  for (size_t choice = 0; choice < choices; ++choice)
+    for (size_t i = 0; i < in_word; ++i)
+      if ((choice >> i & 1) != 0)
+        masks[choice] |= (~uint64_t{0} >> (64 - 8 * element)) << 8 * element * i;
+  uint64_t bits = 0;
+  size_t left = 0;
+  for (size_t at = 0; at < to.size(); at += sizeof(uint64_t)) {
+    if (left < in_word) {
+      bits = mixed_bits(seed += 0x9e37'79b9'7f4a'7c15);
+      left = 64;
+    }
+    auto size = std::min(sizeof(uint64_t), to.size() - at);
+    uint64_t a = 0, b = 0;
+    std::memcpy(&a, first.data() + at, size);
+    std::memcpy(&b, second.data() + at, size);
+    a ^= (a ^ b) & masks[bits & (choices - 1)];
+    std::memcpy(to.data() + at, &a, size);
+    bits >>= in_word;
+    left -= in_word;
+  }
 }
 
 result<void> make(std::optional<shared_memory>& to, const case_layout& layout,
@@ -96,40 +132,46 @@ result<void> timing_stand::fill(const draw_tools& tools) {
   }
   auto done = tools.judge.draw(tools.what, cases, {pool_->fd(), &pool_layout_},
                                {.state = false});
-  if (done)
+  if (done) {
     unused_ = pool_->cases();
+    filled_ = true;
+  }
   return done;
 }
 
 result<void> timing_stand::next_inputs(const draw_tools& tools) {
   auto count = pool_->cases();
-  bool drawn_before = split_ > 0;
-  bool splice = tools.what.can_splice && count > 1 && drawn_before;
-  if (unused_ == 0 && !splice)
+  bool can_mix = tools.what.can_splice && count > 1 && filled_;
+  if (unused_ == 0 && !can_mix)
     if (auto done = fill(tools); !done)
       return done;
   if (unused_ > 0) {
-    head_ = tail_ = count - unused_;
-    split_ = splits;
+    first_ = second_ = count - unused_;
     --unused_;
     return {};
   }
   auto apart = 1 + tools.seeds.next() % (count - 1);
-  head_ = static_cast<uint32_t>(tools.seeds.next() % count);
-  tail_ = static_cast<uint32_t>((head_ + apart) % count);
-  split_ = 1 + tools.seeds.next() % (splits - 1);
+  first_ = static_cast<uint32_t>(tools.seeds.next() % count);
+  second_ = static_cast<uint32_t>((first_ + apart) % count);
+  seed_ = tools.seeds.next();
   return {};
 }
 
 void timing_stand::hand_over() {
   for (size_t i = 0; i < args_.inputs.size(); ++i) {
-    auto first = pool_->input(head_, i), second = pool_->input(tail_, i);
+    auto first = pool_->input(first_, i), second = pool_->input(second_, i);
     auto to = memory_->input(0, i);
-    auto element = size_of(args_.inputs[i].type);
-    auto head = first.size() / element * split_ / splits * element;
-    std::ranges::copy(first.first(head), to.begin());
-    std::ranges::copy(second.subspan(head), to.subspan(head).begin());
+    if (first_ == second_)
+      std::ranges::copy(first, to.begin());
+    else
+      mix(first, second, to, size_of(args_.inputs[i].type),
+          mixed_bits(seed_ + i));
   }
+}
+
+void timing_stand::withdraw() {
+  for (size_t i = 0; i < args_.inputs.size(); ++i)
+    std::ranges::fill(memory_->input(0, i), std::byte{0});
 }
 
 void timing_stand::poison() {

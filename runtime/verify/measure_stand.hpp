@@ -22,8 +22,8 @@ struct draw_tools {
 };
 
 /// What the measurements of one task share: the reference's process, which is
-/// dear to start, and memory. Both sides read the same inputs, and of two
-/// artifacts both write the same outputs: pages differ in speed, by how the
+/// dear to start, and memory. Both sides read their inputs in one place, and of
+/// two artifacts both write the same outputs: pages differ in speed, by how the
 /// host keeps them.
 class timing_stand {
 public:
@@ -32,13 +32,17 @@ public:
   static result<std::unique_ptr<timing_stand>> open(const draw_tools& tools,
                                                     uint32_t pool_cases);
 
-  /// Chooses inputs that no call has seen: drawn ones, or when those are used
-  /// up the beginning of one and the end of another, where that makes an input.
+  /// Chooses inputs of which no call has seen a row: drawn ones, or when those
+  /// are used up a mixture of two, element by element, where that makes an
+  /// input.
   result<void> next_inputs(const draw_tools& tools);
 
   /// Copies them to where a call reads them. Before that they are in memory
-  /// that no timed process sees, so that a candidate cannot work ahead.
+  /// that no timed process sees.
   void hand_over();
+
+  /// Takes away what lies there.
+  void withdraw();
 
   /// Poisons the outputs, and leaves them in the caches as eager's own are.
   void poison();
@@ -67,9 +71,10 @@ private:
   std::optional<shared_memory> pool_, memory_;
   std::optional<shared_memory> results_; ///< The reference's own.
   uint32_t unused_ = 0; ///< Inputs in the pool that no call has seen.
-  uint32_t head_ = 0;   ///< The present inputs: the beginning of one,
-  uint32_t tail_ = 0;   ///< the end of another,
-  uint64_t split_ = 0;  ///< from here on, in parts of a fixed number.
+  bool filled_ = false;
+  uint32_t first_ = 0;  ///< The present inputs: elements of this one
+  uint32_t second_ = 0; ///< and of that one,
+  uint64_t seed_ = 0;   ///< which, it says.
 };
 
 /// The stands of the tasks that were measured last.

@@ -1,5 +1,7 @@
 #include "runtime/verify/python_process.hpp"
 
+#include "runtime/verify/openmp_environment.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -45,8 +47,9 @@ std::vector<std::string> child_environment() {
         && !text.starts_with("KMP_") && !text.starts_with("PYTHON"))
       out.push_back(std::move(text));
   }
+  out.insert(out.end(), openmp_environment.begin(), openmp_environment.end());
   out.insert(out.end(),
-             {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=",
+             {"MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=",
               "PYTHONDONTWRITEBYTECODE=1", "PYTHONNOUSERSITE=1"});
   return out;
 }
@@ -288,6 +291,15 @@ void python_process::end() {
   if (socket_ >= 0)
     ::close(socket_);
   pid_ = socket_ = -1;
+}
+
+bool python_process::has_died() const {
+  siginfo_t what{};
+  return !alive()
+         || (::waitid(P_PID, static_cast<id_t>(pid_), &what,
+                      WEXITED | WNOHANG | WNOWAIT)
+               == 0
+             && what.si_pid == pid_);
 }
 
 std::string python_process::own_end() const {

@@ -46,6 +46,9 @@ public:
 
   bool alive() const { return pid_ > 0; }
 
+  /// Whether it has died, which `alive` tells only after the next request.
+  bool has_died() const;
+
   /// How it ended if it did so by itself: "exit status 3", "signal 6"; empty
   /// if it was killed, by us or for want of memory.
   std::string own_end() const;

@@ -1,18 +1,17 @@
 #include "runtime/verify/runner.hpp"
 
+#include "runtime/verify/process_end.hpp"
 #include "runtime/verify/process_state.hpp"
 #include "runtime/verify/worker_process.hpp"
 
 #include <fmt/format.h>
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -47,35 +46,14 @@ result<descriptor> memfd_of(const std::string& bytes) {
   return fd;
 }
 
-outcome by_status(int status) {
-  if (WIFEXITED(status))
-    return {category::runtime_exception,
-            fmt::format("exited with status {} before it had finished",
-                        WEXITSTATUS(status))};
-  switch (WTERMSIG(status)) {
-  case SIGSEGV:
-  case SIGBUS:
-    return {category::runtime_illegal_access,
-            "segmentation fault with no stack left to report it on"};
-  case SIGSYS:
-    return {category::cheating_tampering,
-            "made a system call that a kernel has no need of"};
-  case SIGXCPU:
-    return {category::runtime_timeout, "used up its CPU time"};
-  case SIGKILL:
-    return {category::runtime_oom, "killed by the system, short of memory"};
-  default:
-    return {category::runtime_crash,
-            fmt::format("ended by signal {}", WTERMSIG(status))};
-  }
-}
-
 } // namespace
 
 struct sandbox::impl {
   control_channel channel;
   signature args;
   child process;
+  double cpu_limit_s = 0;
+  uint64_t oom_kills = 0; ///< When it was started.
   bool loaded = false;
   bool load_posted = false;
   double cpu_at_done = 0;
@@ -113,9 +91,11 @@ struct sandbox::impl {
       break;
     }
     auto status = process.await_end(reap_timeout_s);
-    return finish(
-      with_time(status ? by_status(*status)
-                       : outcome{category::infra_worker, "the worker died"}));
+    if (!status)
+      return finish(with_time({category::infra_worker, "the worker died"}));
+    auto cpu_s = process.total_cpu_s().value_or(0.0);
+    auto why = verdict_on({*status, cpu_s, cpu_limit_s, oom_kills});
+    return finish(with_time({why.kind, why.detail}));
   }
 
   outcome load(double timeout_s) {
@@ -158,12 +138,16 @@ outcome sandbox::call(uint32_t which, double timeout_s) {
 
 rest sandbox::settle(double timeout_s) {
   rest seen;
+  if (impl_->final)
+    seen.came = *impl_->final;
   if (impl_->final || !impl_->loaded)
     return seen;
   auto start = steady::now();
   impl_->channel.post(control::request_kind::settle);
-  auto news = impl_->channel.wait(timeout_s, impl_->process.pidfd());
-  seen.returned = news == control_channel::news::done;
+  seen.came = impl_->wait_for_newest(timeout_s, "an answer after the call");
+  seen.returned = seen.came.ok();
+  if (!seen.returned)
+    return seen;
   constexpr auto look = std::chrono::microseconds(200);
   while (!(seen.quiet = is_asleep(pid())) && since(start) < timeout_s)
     std::this_thread::sleep_for(look);
@@ -224,11 +208,13 @@ result<sandbox> runner::launch(const artifact& what, const signature& args,
     return tl::unexpected(channel.error());
   const int fds[] = {code->value(), memory.read_only_fd(), memory.fd(),
                      channel->fd()};
+  auto oom_kills = system_oom_kills();
   auto process = impl_->start_child(fds);
   if (!process)
     return tl::unexpected(process.error());
   auto self = std::make_unique<sandbox::impl>(
-    sandbox::impl{std::move(*channel), args, std::move(*process)});
+    sandbox::impl{std::move(*channel), args, std::move(*process),
+                  static_cast<double>(limits.cpu_s), oom_kills});
   auto came = self->wait_for_newest(prepare_timeout_s, "preparing");
   if (!came.ok())
     return fail(ec::infra,

@@ -26,6 +26,7 @@ struct outcome {
 
 /// What a candidate does between two calls.
 struct rest {
+  outcome came;          ///< Of the request to answer; `ok` if it returned.
   bool returned = false; ///< The last call came back to its caller.
   bool quiet = false;    ///< No thread of it ran, or wanted to, at the end.
   double cpu_s = 0;      ///< CPU time since the last call was reported done.
@@ -48,7 +49,8 @@ public:
   /// be copied or checked at once: what is written after it is deferred work.
   outcome call(uint32_t which, double timeout_s);
 
-  /// Waits until the process rests, `timeout_s` at most.
+  /// Waits until the process rests, `timeout_s` at most. One that does not
+  /// answer has had its final outcome.
   rest settle(double timeout_s);
 
   /// Of the process, in this process's view; to pin it or to read its clock.

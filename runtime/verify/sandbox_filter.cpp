@@ -125,6 +125,15 @@ struct condition {
   scmp_arg_cmp argument;
 };
 
+// Raising a signal in oneself, as abort() does; but who ends by SIGKILL was
+// killed by another.
+bool allow_raise(scmp_filter_ctx filter) {
+  return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2,
+                          scmp_arg_cmp{0, SCMP_CMP_EQ, pid_marker, 0},
+                          scmp_arg_cmp{2, SCMP_CMP_NE, SIGKILL, 0})
+         == 0;
+}
+
 bool add_conditional_rules(scmp_filter_ctx filter) {
   auto read_only = [](unsigned argument) {
     return scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, opens_to_write, O_RDONLY};
@@ -134,7 +143,6 @@ bool add_conditional_rules(scmp_filter_ctx filter) {
     {SCMP_SYS(open), read_only(1)},
     {SCMP_SYS(clone), {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}},
     {SCMP_SYS(prlimit64), {2, SCMP_CMP_EQ, 0, 0}},
-    {SCMP_SYS(tgkill), {0, SCMP_CMP_EQ, pid_marker, 0}},
     // The C library handles its own two signals when a first thread starts;
     // the others are this sandbox's evidence.
     {SCMP_SYS(rt_sigaction), {0, SCMP_CMP_GE, 32, 0}},
@@ -162,7 +170,7 @@ bool fill(scmp_filter_ctx filter) {
   for (auto [call, error] : refused)
     if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(error), call, 0) != 0)
       return false;
-  return add_conditional_rules(filter);
+  return add_conditional_rules(filter) && allow_raise(filter);
 }
 
 bool read_program(scmp_filter_ctx filter) {

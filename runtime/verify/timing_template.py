@@ -8,6 +8,7 @@ FD is a socket as in judge.py, LIBRARY is libswage_sandbox.so. Requests:
 
   candidate  (fds: artifact, inputs, data, control)  -> {pid}
   reference  (fds: data, control, specification, results)  -> {pid}
+  ended      pid          -> {status, cpu_s} of one that ended by itself
   end        pid                                   -> {}, it was killed
 
 Both forks serve requests over a control file. The candidate's gives up every
@@ -212,6 +213,12 @@ class Template:
             os._exit(3)
         ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # PR_SET_TIMERSLACK
 
+    def ended_itself(self, message, fds):
+        pid = int(message["pid"])
+        _, status, used = os.wait4(pid, 0)
+        self.children.discard(pid)
+        return {"status": status, "cpu_s": used.ru_utime + used.ru_stime}
+
     def end(self, message, fds):
         # Its number stays its own until `reap`.
         pid = int(message["pid"])
@@ -231,6 +238,7 @@ class Template:
         handlers = {
             "candidate": self.candidate,
             "reference": self.reference,
+            "ended": self.ended_itself,
             "end": self.end,
         }
         try:

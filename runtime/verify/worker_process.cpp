@@ -1,5 +1,6 @@
 #include "runtime/verify/worker_process.hpp"
 
+#include "runtime/verify/openmp_environment.hpp"
 #include "runtime/verify/packet.hpp"
 #include "runtime/verify/worker_protocol.hpp"
 
@@ -61,11 +62,9 @@ pid_t pid_of(int pidfd) {
            : 0;
 }
 
-// A small environment: nothing of ours for a candidate to read, and OpenMP
-// threads that sleep when they have no work.
+// A small one: nothing of ours for a candidate to read.
 constexpr std::array environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                    "LC_ALL=C", "OMP_WAIT_POLICY=passive",
-                                    "OMP_DYNAMIC=false", "OMP_NUM_THREADS=1"};
+                                    "LC_ALL=C"};
 
 result<pid_t> spawn(const std::filesystem::path& program, int control) {
   // The one descriptor that the program is to have, at a number it is told.
@@ -87,6 +86,8 @@ result<pid_t> spawn(const std::filesystem::path& program, int control) {
   char* argv[] = {path.data(), mode.data(), number.data(), nullptr};
   std::vector<char*> envp;
   for (const auto* entry : environment)
+    envp.push_back(const_cast<char*>(entry));
+  for (const auto* entry : openmp_environment)
     envp.push_back(const_cast<char*>(entry));
   envp.push_back(nullptr);
   pid_t pid = -1;

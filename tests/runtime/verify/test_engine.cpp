@@ -2,8 +2,12 @@
 
 #include "runtime/verify/feedback.hpp"
 
-#include <chrono>
-#include <fstream>
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <sys/syscall.h>
+
+#include <csignal>
 #include <vector>
 
 namespace {
@@ -35,6 +39,28 @@ task sine() {
   task out;
   out.reference = reference;
   return out;
+}
+
+void kill_and_wait(pid_t pid) {
+  auto pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  ::kill(pid, SIGKILL);
+  pollfd event{pidfd, POLLIN, 0};
+  CHECK(::poll(&event, 1, 10'000) == 1);
+  ::close(pidfd);
+}
+
+/// Kills the children of this process that run a script.
+void kill_children(const std::string& script) {
+  auto ours = fmt::format("\nPPid:\t{}\n", ::getpid());
+  for (auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+    auto pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0
+        && test::read_file(entry.path() / "status").find(ours)
+             != std::string::npos
+        && test::read_file(entry.path() / "cmdline").find(script)
+             != std::string::npos)
+      kill_and_wait(pid);
+  }
 }
 
 /// One engine for the whole program.
@@ -148,6 +174,21 @@ TEST_CASE("a wrong kernel is never timed", "[verify][engine]") {
   CHECK_FALSE(measured);
   CHECK(outcome.speedup < 0);
   CHECK(outcome.detail.find("worst at [") != std::string::npos);
+}
+
+TEST_CASE("a timing template that dies is nobody's fault", "[verify][engine]") {
+  shared().on_measure = [](bool begins) {
+    if (begins)
+      kill_children("timing_template.py");
+  };
+  auto task = sine();
+  task.eval.timing_pairs = 4; // Not asked before.
+  auto outcome = shared().verify(task, {"k", right}, {});
+  shared().on_measure = nullptr;
+  INFO(outcome.detail);
+  CHECK(is_uncharged(outcome.kind));
+  CHECK(outcome.detail.find("template died") != std::string::npos);
+  CHECK(shared().verify(task, {"k", right}, {}).ok());
 }
 
 TEST_CASE("strided inputs, integers and several outputs are judged",

@@ -290,6 +290,16 @@ TEST_CASE("a changed case keeps only its beginning", "[verify][judge]") {
   CHECK(floats(data.expected.output(1, 0))[399] == 2 * b[399]);
 }
 
+TEST_CASE("inputs are mixed only where each element stands alone",
+          "[verify][judge]") {
+  auto what = module_of("return x * 2", "x=torch.rand(8, 16)");
+  CHECK(loaded(what)->can_splice);
+  // Two halves of such tables are one; their elements mixed are none.
+  what = module_of("return (x / (x.sum(-1, keepdim=True) == 1)).sum(-1)",
+                   "x=torch.eye(16)[torch.randint(0, 16, (8,))]");
+  CHECK_FALSE(loaded(what)->can_splice);
+}
+
 TEST_CASE("parameters differ from case to case and from their start",
           "[verify][judge]") {
   auto source = module_of("return self.norm(x)", "x=torch.rand(4, 64)",

@@ -57,6 +57,18 @@ TEST_CASE("a worker that died is started again", "[verify][runner]") {
   CHECK((*own)->restarts() == 1);
 }
 
+TEST_CASE("a candidate that is killed is not charged", "[verify][runner]") {
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  auto process = shared_runner().launch(compiled(candidate_with("y[0] = 1;")),
+                                        args, *memory);
+  REQUIRE(process);
+  REQUIRE(process->call(0, 5).ok());
+  ends_with(process->pid(), [&] { ::kill(process->pid(), SIGKILL); });
+  CHECK(process->call(0, 5).kind == category::infra_worker);
+}
+
 TEST_CASE("nothing is left behind by a candidate", "[verify][runner]") {
   auto args = vector_args();
   auto memory = shared_memory::create(lay_out(args), 1);

@@ -53,6 +53,8 @@ const misdeed misdeeds[] = {
    category::cheating_tampering, "kill"},
   {"kills everyone", "kill(-1, SIGKILL);", category::cheating_tampering,
    "kill"},
+  {"seems to be killed", "raise(SIGKILL);", category::cheating_tampering,
+   "kill"},
   {"debugs its parent", "ptrace(PTRACE_ATTACH, getppid(), 0, 0);",
    category::cheating_tampering, "ptrace"},
   {"reads another's memory",

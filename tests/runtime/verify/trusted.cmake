@@ -17,6 +17,8 @@ swage_add_test(verify_judge SOURCES test_judge.cpp LINK swage::verify)
 swage_add_test(verify_judge_program
   SOURCES test_judge_program.cpp
   LINK swage::verify swage::task TIMEOUT 300)
+swage_add_test(verify_measure_stand SOURCES test_measure_stand.cpp
+               LINK swage::verify)
 swage_add_test(verify_engine SOURCES test_engine.cpp LINK swage::verify)
 swage_add_test(verify_corpus SOURCES test_corpus.cpp
                LINK swage::verify TIMEOUT 300)

@@ -1,0 +1,94 @@
+#include "runtime/verify/measure_stand.hpp"
+#include "tests/runtime/verify/engine_fixture.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace swage;
+
+constexpr uint32_t pool_cases = 4;
+constexpr size_t rows = 16;
+
+task table(const std::string& more) {
+  task out;
+  out.reference = R"(
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.float() * 2
+
+
+def get_inputs():
+    return [)" + more + "]\n";
+  return out;
+}
+
+judge_client& judge() {
+  static auto made = judge_client::start(
+    test::from_environment("SWAGE_PYTHON"),
+    std::filesystem::current_path() / "runtime/verify", 42);
+  if (!made)
+    FAIL(made.error().message);
+  return **made;
+}
+
+/// The inputs of so many calls.
+std::vector<std::string> handed_over(const std::string& inputs, int calls) {
+  auto loaded = judge().load(table(inputs));
+  REQUIRE(loaded);
+  secret_seeds seeds{7};
+  draw_tools tools{**loaded, judge(), seeds};
+  auto stand = timing_stand::open(tools, pool_cases);
+  REQUIRE(stand);
+  std::vector<std::string> out;
+  for (int i = 0; i < calls; ++i) {
+    REQUIRE((*stand)->next_inputs(tools));
+    (*stand)->hand_over();
+    auto seen = (*stand)->memory().input(0, 0);
+    out.emplace_back(reinterpret_cast<const char*>(seen.data()), seen.size());
+    // Again they are the same.
+    (*stand)->withdraw();
+    CHECK(std::ranges::all_of(seen, [](auto x) { return x == std::byte{0}; }));
+    (*stand)->hand_over();
+    CHECK(std::equal(seen.begin(), seen.end(),
+                     reinterpret_cast<const std::byte*>(out.back().data())));
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("no row of an input is timed twice", "[verify][measure]") {
+  for (auto* inputs :
+       {"torch.randn(16, 33)", "torch.randn(16, 40).to(torch.bfloat16)",
+        "torch.randn(16, 24).double()",
+        "torch.randint(0, 100, (16, 51), dtype=torch.uint8)"}) {
+    CAPTURE(inputs);
+    std::set<std::string> seen;
+    for (const auto& input : handed_over(inputs, 5 * pool_cases)) {
+      auto bytes = input.size() / rows;
+      for (size_t row = 0; row < rows; ++row)
+        CHECK(seen.insert(input.substr(row * bytes, bytes)).second);
+    }
+  }
+}
+
+TEST_CASE("each element of a mixture was drawn at its place",
+          "[verify][measure]") {
+  auto inputs = handed_over("torch.randint(0, 2**30, (16, 7))",
+                            4 * pool_cases);
+  constexpr auto element = sizeof(int64_t);
+  auto drawn = std::vector(inputs.begin(), inputs.begin() + pool_cases);
+  for (const auto& input : inputs)
+    for (size_t at = 0; at < input.size(); at += element)
+      CHECK(std::ranges::any_of(drawn, [&](const std::string& one) {
+        return one.compare(at, element, input, at, element) == 0;
+      }));
+}
