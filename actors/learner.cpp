@@ -157,7 +157,8 @@ void learner_state::train() {
   busy_scope busy{*parts_.counter};
   const auto begin = std::chrono::steady_clock::now();
   // At the same time: each waits for the others' gradients.
-  ask_ranks(train_atom_v, rank_job{batch_, core_.stage_changed()});
+  if (!parts_.ranks.empty())
+    ask_ranks(train_atom_v, rank_job{batch_, core_.stage_changed()});
   auto trained = train_batch(*parts_.model, batch_, core_.stage_changed(),
                              parts_.settings);
   if (!trained)

@@ -26,10 +26,6 @@ struct statement {
   }
 };
 
-bool is(const token& t, std::string_view text) {
-  return t.kind != token_kind::string && t.text == text;
-}
-
 bool is_name(const token& t) {
   return t.kind == token_kind::identifier;
 }

@@ -29,8 +29,8 @@ result<std::vector<task>> load_suite(const std::filesystem::path& path,
                                      const suite_listener& told = {});
 
 /// Splits a suite by `tasks.seed`. Modules of one `essence`, which differ only in
-/// numbers, names or comments, stay together. A suite smaller than the configured sets gives at
-/// most a third to held-out and a fifth to validation.
+/// numbers, names or comments, stay together. A suite smaller than the
+/// configured sets gives at most a third to held-out and a fifth to validation.
 /// Fails with `invalid_config` if a set that is wanted would be empty.
 result<task_sets> split_suite(std::vector<task> all, const tasks_config& tasks);
 

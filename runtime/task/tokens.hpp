@@ -26,6 +26,11 @@ struct token {
   size_t line = 1; ///< From 1.
 };
 
+/// Whether it is this word or symbol, and not a string of that text.
+inline bool is(const token& t, std::string_view text) {
+  return t.kind != token_kind::string && t.text == text;
+}
+
 /// The tokens of C++ text. Any bytes are accepted; what is not closed ends at
 /// the end. Linear time. Lines joined by a backslash are one line.
 std::vector<token> cpp_tokens(std::string_view text);

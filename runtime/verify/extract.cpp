@@ -15,10 +15,6 @@ namespace {
 
 using tokens = std::span<const token>;
 
-bool is(const token& t, std::string_view text) {
-  return t.text == text && t.kind != token_kind::string;
-}
-
 bool is_identifier(const token& t, std::string_view name) {
   return t.kind == token_kind::identifier && t.text == name;
 }

@@ -36,12 +36,6 @@ void make_cold(std::span<const std::byte> memory) {
 #endif
 }
 
-uint64_t mixed_bits(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
-  z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
-  return z ^ (z >> 31);
-}
-
 void bring_near(std::span<const std::byte> memory) {
   unsigned sum = 0;
   for (size_t at = 0; at < memory.size(); at += cache_line)
@@ -49,10 +43,10 @@ void bring_near(std::span<const std::byte> memory) {
   asm volatile("" : : "r"(sum));
 }
 
-/// Copies each element from one of two inputs, as a seed says (SplitMix64).
+/// Copies each element from one of two inputs, as the seeds say.
 /// @pre The three are of one size; elements have 1, 2, 4 or 8 bytes.
 void mix(std::span<const std::byte> first, std::span<const std::byte> second,
-         std::span<std::byte> to, size_t element, uint64_t seed) {
+         std::span<std::byte> to, size_t element, secret_seeds& seeds) {
   // A word at a time; a choice for each of its elements is an index here.
   auto in_word = sizeof(uint64_t) / element;
   auto choices = size_t{1} << in_word;
@@ -65,7 +59,7 @@ void mix(std::span<const std::byte> first, std::span<const std::byte> second,
   size_t left = 0;
   for (size_t at = 0; at < to.size(); at += sizeof(uint64_t)) {
     if (left < in_word) {
-      bits = mixed_bits(seed += 0x9e37'79b9'7f4a'7c15);
+      bits = seeds.next();
       left = 64;
     }
     auto size = std::min(sizeof(uint64_t), to.size() - at);
@@ -153,19 +147,19 @@ result<void> timing_stand::next_inputs(const draw_tools& tools) {
   auto apart = 1 + tools.seeds.next() % (count - 1);
   first_ = static_cast<uint32_t>(tools.seeds.next() % count);
   second_ = static_cast<uint32_t>((first_ + apart) % count);
-  seed_ = tools.seeds.next();
+  seed_ = tools.seeds.next() | 1; // Any but 0, which would be a new one.
   return {};
 }
 
 void timing_stand::hand_over() {
+  secret_seeds seeds{seed_};
   for (size_t i = 0; i < args_.inputs.size(); ++i) {
     auto first = pool_->input(first_, i), second = pool_->input(second_, i);
     auto to = memory_->input(0, i);
     if (first_ == second_)
       std::ranges::copy(first, to.begin());
     else
-      mix(first, second, to, size_of(args_.inputs[i].type),
-          mixed_bits(seed_ + i));
+      mix(first, second, to, size_of(args_.inputs[i].type), seeds);
   }
 }
 

@@ -74,7 +74,7 @@ private:
   bool filled_ = false;
   uint32_t first_ = 0;  ///< The present inputs: elements of this one
   uint32_t second_ = 0; ///< and of that one,
-  uint64_t seed_ = 0;   ///< which, it says.
+  uint64_t seed_ = 1;   ///< which, it says.
 };
 
 /// The stands of the tasks that were measured last.

@@ -60,10 +60,6 @@ constexpr std::array<std::string_view, 3> assemblers = {"asm", "__asm",
 constexpr std::array<std::string_view, 6> assembler_qualifiers = {
   "volatile", "__volatile", "__volatile__", "inline", "__inline__", "goto"};
 
-bool is(const token& t, std::string_view text) {
-  return t.kind != token_kind::string && t.text == text;
-}
-
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names,
               std::string_view name) {

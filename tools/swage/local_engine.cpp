@@ -1,6 +1,5 @@
 #include "tools/swage/local_engine.hpp"
 
-
 namespace swage {
 
 result<task> load_named(engine& judge, const task& what,

@@ -69,8 +69,8 @@ std::string verdict_lines(const verdict& outcome, double reward) {
                      "candidate      {}\n"
                      "build          {}\n",
                      outcome.compiled, outcome.correct, outcome.legal, speedup,
-                     to_string(outcome.kind), detail, outcome.pass_fraction, reward,
-                     measured_text(t.reference_s, " s"),
+                     to_string(outcome.kind), detail, outcome.pass_fraction,
+                     reward, measured_text(t.reference_s, " s"),
                      measured_text(t.candidate_s, " s"),
                      measured_text(t.build_s, " s"));
 }

@@ -44,11 +44,16 @@ tl::unexpected<error> trouble(uint32_t rank, uint32_t size,
 struct gloo_collective::group {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> ranks;
 
-  /// Throws what c10d throws.
-  void sum(void* data, size_t count, at::ScalarType type) {
-    std::vector<at::Tensor> all{
-      at::from_blob(data, {static_cast<int64_t>(count)}, type)};
-    ranks->allreduce(all)->wait();
+  result<void> sum(void* data, size_t count, at::ScalarType type) {
+    try {
+      std::vector<at::Tensor> all{
+        at::from_blob(data, {static_cast<int64_t>(count)}, type)};
+      ranks->allreduce(all)->wait();
+    } catch (const std::exception& what) {
+      return trouble(static_cast<uint32_t>(ranks->getRank()),
+                     static_cast<uint32_t>(ranks->getSize()), what);
+    }
+    return {};
   }
 };
 
@@ -88,21 +93,11 @@ gloo_collective::connect(uint32_t count, double deadline_s) {
 }
 
 result<void> gloo_collective::sum(std::span<float> values) {
-  try {
-    group_->sum(values.data(), values.size(), at::kFloat);
-  } catch (const std::exception& what) {
-    return trouble(rank_, size_, what);
-  }
-  return {};
+  return group_->sum(values.data(), values.size(), at::kFloat);
 }
 
 result<void> gloo_collective::sum(std::span<double> values) {
-  try {
-    group_->sum(values.data(), values.size(), at::kDouble);
-  } catch (const std::exception& what) {
-    return trouble(rank_, size_, what);
-  }
-  return {};
+  return group_->sum(values.data(), values.size(), at::kDouble);
 }
 
 } // namespace swage

@@ -1,6 +1,5 @@
-#include "runtime/verify/judge_client.hpp"
 #include "runtime/verify/shared_memory.hpp"
-#include "tests/runtime/verify/engine_fixture.hpp"
+#include "tests/runtime/verify/one_judge.hpp"
 
 #include <fmt/format.h>
 
@@ -15,16 +14,7 @@
 namespace {
 
 using namespace swage;
-
-/// One judge for the whole program: importing torch takes seconds.
-judge_client& judge() {
-  static auto made = judge_client::start(
-    test::from_environment("SWAGE_PYTHON"),
-    std::filesystem::current_path() / "runtime/verify", 42);
-  if (!made)
-    FAIL(made.error().message);
-  return **made;
-}
+using test::judge;
 
 /// A module from its forward's lines and what surrounds them.
 task module_of(const std::string& forward, const std::string& inputs,

@@ -1,5 +1,5 @@
 #include "runtime/verify/measure_stand.hpp"
-#include "tests/runtime/verify/engine_fixture.hpp"
+#include "tests/runtime/verify/one_judge.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +10,7 @@
 namespace {
 
 using namespace swage;
+using test::judge;
 
 constexpr uint32_t pool_cases = 4;
 constexpr size_t rows = 16;
@@ -28,15 +29,6 @@ class Model(torch.nn.Module):
 def get_inputs():
     return [)" + more + "]\n";
   return out;
-}
-
-judge_client& judge() {
-  static auto made = judge_client::start(
-    test::from_environment("SWAGE_PYTHON"),
-    std::filesystem::current_path() / "runtime/verify", 42);
-  if (!made)
-    FAIL(made.error().message);
-  return **made;
 }
 
 /// The inputs of so many calls.
