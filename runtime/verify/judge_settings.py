@@ -41,6 +41,7 @@ def restore(dtype=torch.float32):
     torch.set_default_dtype(dtype)
     if torch.get_num_threads() != threads():
         torch.set_num_threads(threads())
-    torch.use_deterministic_algorithms(False)
+    # Unlike use_deterministic_algorithms, does not import the compiler.
+    torch.set_deterministic_debug_mode("default")
     torch.set_flush_denormal(False)
     keep_all_digits()

@@ -432,10 +432,10 @@ bool session::time_module(reading& of) {
 bool session::time_artifact(timed_process& side, reading& of) {
   auto limit = eval_.run_timeout_s;
   at_->withdraw();
+  at_->poison();
   auto before = side.empty(limit);
   if (!before)
     return end(before.error());
-  at_->poison();
   at_->hand_over();
   at_->cool();
   auto used = process_cpu_s(side.pid());

@@ -37,8 +37,9 @@ public:
   /// input.
   result<void> next_inputs(const draw_tools& tools);
 
-  /// Copies them to where a call reads them. Before that they are in memory
-  /// that no timed process sees.
+  /// Copies them to where a call reads them, and does no more: a process that
+  /// sleeps for long is slow to wake. Before that they are in memory that no
+  /// timed process sees.
   void hand_over();
 
   /// Takes away what lies there.
@@ -64,17 +65,17 @@ private:
   result<void> allocate(uint32_t pool_cases);
   result<void> draw_state(const draw_tools& tools);
   result<void> fill(const draw_tools& tools);
+  void mix_two(secret_seeds& seeds);
 
   signature args_;
   case_layout layout_, pool_layout_, results_layout_;
   uint64_t state_ = 0; ///< Seed of the state, for as long as the stand stands.
   std::optional<shared_memory> pool_, memory_;
   std::optional<shared_memory> results_; ///< The reference's own.
-  uint32_t unused_ = 0; ///< Inputs in the pool that no call has seen.
+  uint32_t drawn_cases_ = 1; ///< Of the pool; behind them is a mixture.
+  uint32_t unused_ = 0;      ///< Of those, that no call has seen.
+  uint32_t present_ = 0;     ///< Inputs of the pool that are handed over.
   bool filled_ = false;
-  uint32_t first_ = 0;  ///< The present inputs: elements of this one
-  uint32_t second_ = 0; ///< and of that one,
-  uint64_t seed_ = 1;   ///< which, it says.
 };
 
 /// The stands of the tasks that were measured last.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -258,6 +260,23 @@ Model.look = look
   CHECK(seen);
   drawn data{rude, {with_seed(3)}};
   CHECK(data.what->args.outputs[0].type == dtype::float64);
+}
+
+TEST_CASE("a judge writes nothing to the folder of temporary files",
+          "[verify][judge]") {
+  test::scratch_folder temporary;
+  const char* usual = std::getenv("TMPDIR");
+  std::string before = usual ? usual : "";
+  REQUIRE(::setenv("TMPDIR", temporary.path.c_str(), 1) == 0);
+  auto made = judge_client::start(
+    test::from_environment("SWAGE_PYTHON"),
+    std::filesystem::current_path() / "runtime/verify", 42);
+  CHECK((usual ? ::setenv("TMPDIR", before.c_str(), 1) : ::unsetenv("TMPDIR"))
+        == 0);
+  REQUIRE(made);
+  CHECK((*made)->load(doubled));
+  // Of torch, what compiles modules makes its cache when it is imported.
+  CHECK(std::filesystem::is_empty(temporary.path));
 }
 
 TEST_CASE("one seed makes one case, another makes another",
