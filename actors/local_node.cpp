@@ -42,22 +42,6 @@ std::function<void(const std::string&)> say_info(const node_materials& from) {
   };
 }
 
-/// The longest that one verification may take, retries included.
-double verification_limit_s(const verifier_config& settings) {
-  return 2 * (settings.build_timeout_s
-              + settings.run_timeout_s * (settings.trials + settings.stress))
-         + 30;
-}
-
-verifier_actor spawn_verifiers(caf::actor_system& sys, node_materials& from) {
-  std::vector<slot_actor> slots;
-  for (uint32_t i = 0; i < from.judges.size(); ++i)
-    slots.push_back(spawn_compute<slot_state>(
-      sys, from.judges[i], from.progress->add("verifier", i)));
-  return sys.spawn<actor_of<verifier_state>>(
-    std::move(slots), verification_limit_s(from.settings.verifier));
-}
-
 std::vector<rollout_actor> spawn_rollouts(caf::actor_system& sys,
                                           node_materials& from) {
   std::vector<rollout_actor> out;
@@ -155,7 +139,8 @@ spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
   if (from.head)
     spawn_head(sys, from, out.here);
   if (!from.judges.empty())
-    out.here.pool = spawn_verifiers(sys, from);
+    out.here.pool = spawn_verifiers(sys, from.judges, from.settings.verifier,
+                                    *from.progress);
   if (!from.generators.empty())
     out.here.rollouts = spawn_rollouts(sys, from);
   if (!from.learners.empty())

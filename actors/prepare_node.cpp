@@ -39,15 +39,6 @@ result<node_config> find_me(const config& settings, const std::string& name) {
   return *it;
 }
 
-/// The judge of a slot that has this engine to itself.
-judge_function judge_of(std::shared_ptr<engine> with) {
-  return [with = std::move(with)](const verify_request& request,
-                                  std::stop_token stop) {
-    candidate who{std::to_string(request.id), request.response};
-    return with->verify(request.what, who, stop);
-  };
-}
-
 result<void> start_judges(node_materials& out) {
   for (uint32_t i = 0; i < out.me.actors.verifier; ++i) {
     auto made = start_engine(out.settings.verifier);

@@ -201,6 +201,7 @@ using publisher_actor = caf::typed_actor<
   // Keeps a version until this owner's `unpin`, or until its sender is gone;
   // once is enough. Fails with `not_found`.
   caf::result<void>(pin_atom, owner, uint64_t version),
+  // Ends a pin. Unknown ones are ignored.
   caf::result<void>(unpin_atom, owner, uint64_t version)>;
 
 /// A pool and the process it lives in.
@@ -220,6 +221,7 @@ struct rollout_wiring {
 
 /// Decodes; runs detached.
 using rollout_actor = caf::typed_actor<
+  // Whom it talks to from now on.
   caf::result<void>(wire_atom, rollout_wiring),
   // A hint that `version` can be pulled.
   caf::result<void>(available_atom, uint64_t version),
@@ -239,6 +241,7 @@ struct mirror_wiring {
 
 /// Judges drift between buffer and learner; runs detached, with the learner.
 using mirror_actor = caf::typed_actor<
+  // Whom it talks to from now on.
   caf::result<void>(wire_atom, mirror_wiring),
   // Batch `after` + 1 with its samples and judgements.
   caf::result<judged_reply>(next_atom, uint64_t epoch, uint64_t after)>;
@@ -253,6 +256,7 @@ struct learner_wiring {
 
 /// Trains; runs detached.
 using learner_actor = caf::typed_actor<
+  // Whom it talks to from now on.
   caf::result<void>(wire_atom, learner_wiring),
   // Self: takes and trains the next batch.
   caf::result<void>(advance_atom),
@@ -275,11 +279,13 @@ struct coordinator_wiring {
 
 /// Admits nodes, advances stages, ends the run; on the head.
 using coordinator_actor = caf::typed_actor<
+  // Whom it talks to from now on.
   caf::result<void>(wire_atom, coordinator_wiring),
   // Admitted with the run's configuration and topology, or refused.
   caf::result<join_reply>(join_atom, node_info),
   // Every `beat_interval_s`; a node that stays silent is declared dead.
   caf::result<beat_reply>(beat_atom, beat_report),
+  // What went wrong on a node, for the log and the run's record.
   caf::result<void>(fault_atom, fault_report),
   // A node leaves in order.
   caf::result<void>(leave_atom, node_id, std::string reason),

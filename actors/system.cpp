@@ -25,6 +25,7 @@ int exit_code(const error& reason) {
     case ec::invalid_argument:
     case ec::invalid_config:
     case ec::not_found:
+    case ec::corrupt: // A file that was given.
     case ec::task_invalid:
     case ec::unsupported:
       return 2;

@@ -13,7 +13,22 @@ verdict lost(std::string why) {
   return out;
 }
 
+/// The longest that one verification may take, retries included.
+double verification_limit_s(const verifier_config& settings) {
+  return 2 * (settings.build_timeout_s
+              + settings.run_timeout_s * (settings.trials + settings.stress))
+         + 30;
+}
+
 } // namespace
+
+judge_function judge_of(std::shared_ptr<engine> with) {
+  return [with = std::move(with)](const verify_request& request,
+                                  std::stop_token stop) {
+    candidate who{std::to_string(request.id), request.response};
+    return with->verify(request.what, who, stop);
+  };
+}
 
 slot_state::slot_state(slot_actor::pointer self, judge_function judge,
                        std::shared_ptr<progress_counter> counter)
@@ -131,6 +146,19 @@ void verifier_state::run(slot_start start) {
 
 void verifier_state::done(uint32_t slot, verdict outcome) {
   apply(core_.on_done(slot, std::move(outcome)));
+}
+
+verifier_actor spawn_verifiers(caf::actor_system& sys,
+                               const std::vector<judge_function>& judges,
+                               const verifier_config& settings,
+                               progress_board& counts) {
+  std::vector<slot_actor> slots;
+  for (const auto& judge : judges)
+    slots.push_back(spawn_compute<slot_state>(
+      sys, judge,
+      counts.add("verifier", static_cast<uint32_t>(slots.size()))));
+  return sys.spawn<actor_of<verifier_state>>(std::move(slots),
+                                             verification_limit_s(settings));
 }
 
 } // namespace swage

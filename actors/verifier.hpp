@@ -3,6 +3,8 @@
 #include "actors/compute.hpp"
 #include "actors/mail.hpp"
 #include "actors/protocol.hpp"
+#include "runtime/config/config.hpp"
+#include "runtime/verify/engine.hpp"
 #include "runtime/verify/pool_core.hpp"
 
 #include <caf/typed_response_promise.hpp>
@@ -19,6 +21,9 @@ namespace swage {
 /// Judges one candidate; blocks. Made of an `engine`, or by a test.
 using judge_function
   = std::function<verdict(const verify_request&, std::stop_token)>;
+
+/// Judges with an engine that nobody else uses.
+judge_function judge_of(std::shared_ptr<engine> with);
 
 /// One slot: a thread that runs one verification at a time.
 class slot_state {
@@ -72,5 +77,12 @@ private:
   std::map<key, promise> waiting_;
   bool draining_ = false;
 };
+
+/// A pool with a slot for each judge, which ends its slots when it ends.
+/// `counts` is told how busy they are.
+verifier_actor spawn_verifiers(caf::actor_system& sys,
+                               const std::vector<judge_function>& judges,
+                               const verifier_config& settings,
+                               progress_board& counts);
 
 } // namespace swage

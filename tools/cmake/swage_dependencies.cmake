@@ -44,7 +44,6 @@ find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED) # A static CAF needs it found first.
 find_package(CAF 0.18.7 REQUIRED COMPONENTS core io openssl
              PATHS "${SWAGE_CAF_PREFIX}" NO_DEFAULT_PATH)
-find_package(Catch2 3.7 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
@@ -56,11 +55,14 @@ pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 target_link_libraries(PkgConfig::HTTPLIB INTERFACE OpenSSL::SSL)
-find_path(RAPIDCHECK_INCLUDE rapidcheck.h REQUIRED)
-find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
-add_library(rapidcheck INTERFACE)
-target_include_directories(rapidcheck SYSTEM INTERFACE "${RAPIDCHECK_INCLUDE}")
-target_link_libraries(rapidcheck INTERFACE "${RAPIDCHECK_LIBRARY}")
+if(PROJECT_IS_TOP_LEVEL) # For the tests.
+  find_package(Catch2 3.7 REQUIRED)
+  find_path(RAPIDCHECK_INCLUDE rapidcheck.h REQUIRED)
+  find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
+  add_library(rapidcheck INTERFACE)
+  target_include_directories(rapidcheck SYSTEM INTERFACE "${RAPIDCHECK_INCLUDE}")
+  target_link_libraries(rapidcheck INTERFACE "${RAPIDCHECK_LIBRARY}")
+endif()
 
 # The wheel's find_package(Torch) stops where no CUDA toolkit is installed, so
 # this is an imported target of our own over the CPU half of LibTorch.

@@ -1,6 +1,7 @@
 # One function per kind of target. Flags live in one INTERFACE target.
 
 add_library(swage_flags INTERFACE)
+target_compile_features(swage_flags INTERFACE cxx_std_20)
 target_include_directories(swage_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 target_link_libraries(swage_flags INTERFACE $<BUILD_INTERFACE:tl::expected> fmt::fmt)
 # GCC 12 sees overlaps in std::string that are not there (bug 105329).
