@@ -74,7 +74,7 @@ const std::vector<knob> tasks_rows = {
    "\"generated\", or a folder or JSON-lines file of KernelBench-style "
    "modules.",
    fixed},
-  {KNOB(tasks, train), count, {}, "Generated tasks to train on.", fixed},
+  {KNOB(tasks, train), count, {}, "Tasks to train on, generated or at most so many of a suite.", fixed},
   {KNOB(tasks, taught),
    {0, 1e6},
    {},
@@ -84,7 +84,8 @@ const std::vector<knob> tasks_rows = {
   {KNOB(tasks, validation),
    count_or_none,
    {},
-   "Tasks that checkpoints and knobs are chosen on.",
+   "Tasks of the stage eval-validation, to choose knobs and "
+   "checkpoints on.",
    fixed},
   {KNOB(tasks, held_out),
    count,
@@ -208,7 +209,8 @@ const std::vector<knob> verifier_rows = {
   {KNOB(verifier, timing_pairs),
    {3, 1000},
    {},
-   "Interleaved timings of reference and candidate."},
+   "A quarter of the most pairs of timed calls; fewer where the "
+   "interval is narrow."},
   {KNOB(verifier, excessive_speedup),
    {1, 1e9, true},
    {},
@@ -283,7 +285,7 @@ const std::vector<knob> buffer_rows = {
   {KNOB(buffer, retry_depth),
    {0, 16},
    {},
-   "How often a failed repair makes another; 0: no repairs."},
+   "Repairs in a row that one task may get; 0: none."},
   {KNOB(buffer, retry_from_step),
    count_or_none,
    {},
@@ -295,7 +297,7 @@ const std::vector<knob> buffer_rows = {
   {KNOB(buffer, eval_concurrency),
    {1, 65536},
    {},
-   "Items of teaching, fine-tuning and evaluation at the same time."},
+   "Items of teaching, rejection sampling and evaluation at the same time."},
   {KNOB(buffer, max_deliveries),
    {1, 100},
    {},
@@ -434,7 +436,7 @@ const std::vector<knob> reward_rows = {
   {KNOB(reward, early_bonus_second),
    {0, 10},
    {},
-   "Bonus for a repair at the second turn (beta_2)."},
+   "Bonus for success at the second turn (beta_2)."},
 };
 
 const std::vector<knob> weights_rows = {

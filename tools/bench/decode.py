@@ -1,13 +1,4 @@
-"""Tokens per second of our generation against Hugging Face `generate`.
-
-usage: tools/bench/decode [--reduced] [--rounds N]
-
-The quickstart's architecture with random weights, one thread each, batches of
-64 and 128 sequences in groups of 8 with one prompt of 32 tokens, responses of
-128 tokens, temperature 1, no truncation. Rounds of both take turns; the ratio
-of a batch size is the median over its rounds, `ratio` the lesser of the two.
---reduced runs 2 rounds of responses of 64 tokens.
-"""
+"""What tools/bench/decode runs; its help says what is measured."""
 import argparse
 import json
 import pathlib
