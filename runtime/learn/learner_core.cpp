@@ -59,6 +59,9 @@ learner_action learner_core::on_next(const judged_reply& reply) {
       if (what.step != step_ + 1)
         return fail(fmt::format("expected batch {}, got {}", step_ + 1,
                                 what.step));
+      // The weights that end a stage are kept: the batch is asked for again.
+      if (what.begins_stage && step_ > last_checkpoint_)
+        return learner_action::checkpoint;
       pending_step_ = what.step;
       pending_hash_ = what.hash;
       stage_changed_ = what.begins_stage;

@@ -75,8 +75,31 @@ TEST_CASE("a second stage of a kind begins anew", "[runtime][learn]") {
   CHECK_FALSE(core.stage_changed());
   core.on_trained();
   core.on_committed();
-  core.on_next(ready(3, true));
+  CHECK(core.on_next(ready(3, true)) == act::checkpoint);
+  core.on_checkpointed();
+  core.on_announced();
+  CHECK(core.on_next(ready(3, true)) == act::train);
   CHECK(core.stage_changed());
+}
+
+TEST_CASE("the end of a stage is a checkpoint", "[runtime][learn]") {
+  learner_core core{10};
+  core.start(restored(20, 220));
+  std::vector<uint64_t> hashes;
+  for (uint64_t step = 1; step <= 20; ++step)
+    hashes.push_back(step * 11);
+  CHECK(core.on_attached(attached(20, hashes)) == act::publish);
+  CHECK(core.on_published() == act::ask);
+  // Nothing is newer than the checkpoint.
+  CHECK(core.on_next(ready(21, true)) == act::train);
+  core.on_trained();
+  core.on_published();
+  CHECK(core.on_committed() == act::ask);
+  CHECK(core.on_next(ready(22, true)) == act::checkpoint);
+  CHECK(core.step() == 21);
+  CHECK(core.on_checkpointed() == act::announce);
+  CHECK(core.on_announced() == act::ask);
+  CHECK(core.on_next(ready(22, true)) == act::train);
 }
 
 TEST_CASE("redo publishes nothing before it caught up", "[runtime][learn]") {
