@@ -34,8 +34,8 @@ std::string membership::objection(const node_info& node) const {
                        terms_.protocol, node.protocol);
   if (node.config != terms_.config)
     return fmt::format("the head's resolved configuration is {:016x}, this "
-                       "node's {:016x}; start both with the same file and the "
-                       "same --set",
+                       "node's {:016x}; start both with the same file, the "
+                       "same --set, and the policy and suite at the same paths",
                        terms_.config, node.config);
   auto i = members_.find(node.who.name);
   if (i != members_.end()

@@ -74,7 +74,11 @@ const std::vector<knob> tasks_rows = {
    "\"generated\", or a folder or JSON-lines file of KernelBench-style "
    "modules.",
    fixed},
-  {KNOB(tasks, train), count, {}, "Tasks to train on, generated or at most so many of a suite.", fixed},
+  {KNOB(tasks, train),
+   count,
+   {},
+   "Tasks to train on, generated or at most so many of a suite.",
+   fixed},
   {KNOB(tasks, taught),
    {0, 1e6},
    {},

@@ -50,11 +50,12 @@ void mix(std::span<const std::byte> first, std::span<const std::byte> second,
   // A word at a time; a choice for each of its elements is an index here.
   auto in_word = sizeof(uint64_t) / element;
   auto choices = size_t{1} << in_word;
+  auto one = ~uint64_t{0} >> (64 - 8 * element);
   std::array<uint64_t, 256> masks{};
   for (size_t choice = 0; choice < choices; ++choice)
     for (size_t i = 0; i < in_word; ++i)
       if ((choice >> i & 1) != 0)
-        masks[choice] |= (~uint64_t{0} >> (64 - 8 * element)) << 8 * element * i;
+        masks[choice] |= one << 8 * element * i;
   uint64_t bits = 0;
   size_t left = 0;
   auto mix_word = [&](size_t at, size_t size) {
