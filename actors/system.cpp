@@ -20,23 +20,9 @@ namespace swage {
 
 namespace {
 
-int exit_code(const error& reason) {
-  switch (reason.code) {
-    case ec::invalid_argument:
-    case ec::invalid_config:
-    case ec::not_found:
-    case ec::corrupt: // A file that was given.
-    case ec::task_invalid:
-    case ec::unsupported:
-      return 2;
-    default:
-      return 3;
-  }
-}
-
 int report(const error& reason) {
   log_error(reason.message);
-  return exit_code(reason);
+  return exit_status(reason.code);
 }
 
 /// Ends the process if the rest of it takes too long: a thread that hangs in a
@@ -106,7 +92,7 @@ int run_prepared(node_materials& made, std::stop_token stop) {
     if (auto open = publish_node(sys, made.settings, spawned.node,
                                  made.me.address);
         !open)
-      made.outcome->fail(exit_code(open.error()), open.error().message);
+      made.outcome->fail(exit_status(open.error().code), open.error().message);
   {
     std::stop_callback on_stop{stop, [&] {
                                  log_info("stopping: draining the run");

@@ -40,4 +40,20 @@ inline tl::unexpected<error> fail(ec code, std::string message) {
   return tl::unexpected<error>(error{code, std::move(message)});
 }
 
+/// Exit status of a program that ends with such an error: 2 where what a person
+/// gave it cannot be used, else 3.
+constexpr int exit_status(ec code) {
+  switch (code) {
+    case ec::invalid_argument:
+    case ec::invalid_config:
+    case ec::not_found:
+    case ec::corrupt: // A file that was given.
+    case ec::task_invalid:
+    case ec::unsupported:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
 } // namespace swage

@@ -7,7 +7,8 @@
 namespace swage {
 
 /// Each struct is one TOML table; its knobs' ranges and help lines are in
-/// knob_table.cpp, from which the loader, `--help-config` and the comments are made.
+/// knob_table.cpp, from which the loader, `--help-config` and the comments are
+/// made.
 
 struct run_config {
   std::string name = "run";
@@ -90,7 +91,7 @@ struct buffer_config {
   uint32_t retry_depth = 1;
   uint32_t retry_from_step = 0;   ///< Of the RL stage.
   uint32_t min_group = 2;         ///< Judged samples that a repair needs.
-  uint32_t eval_concurrency = 64; ///< Items of teaching, RFT and evaluation at once.
+  uint32_t eval_concurrency = 64; ///< Items of teach, rft and eval at once.
   uint32_t max_deliveries = 3;
 };
 

@@ -109,7 +109,6 @@ timing_stand::open(const draw_tools& tools, uint32_t pool_cases) {
 }
 
 result<void> timing_stand::allocate(uint32_t pool_cases) {
-  drawn_cases_ = pool_cases;
   if (auto done = make(pool_, pool_layout_, pool_cases + 1); !done)
     return done;
   // All cases but the first are addresses without memory.
@@ -127,37 +126,37 @@ result<void> timing_stand::draw_state(const draw_tools& tools) {
 }
 
 result<void> timing_stand::fill(const draw_tools& tools) {
-  std::vector<judge_case> cases(drawn_cases_);
-  for (uint32_t i = 0; i < drawn_cases_; ++i) {
+  std::vector<judge_case> cases(drawn_cases());
+  for (uint32_t i = 0; i < drawn_cases(); ++i) {
     cases[i].seed = tools.seeds.next();
     cases[i].which = i;
   }
   auto done = tools.judge.draw(tools.what, cases, {pool_->fd(), &pool_layout_},
                                {.state = false});
   if (done) {
-    unused_ = drawn_cases_;
+    unused_ = drawn_cases();
     filled_ = true;
   }
   return done;
 }
 
 result<void> timing_stand::next_inputs(const draw_tools& tools) {
-  bool can_mix = tools.what.can_splice && drawn_cases_ > 1 && filled_;
+  bool can_mix = tools.what.can_splice && drawn_cases() > 1 && filled_;
   if (unused_ == 0 && !can_mix)
     if (auto done = fill(tools); !done)
       return done;
   if (unused_ > 0)
-    present_ = drawn_cases_ - unused_--;
+    present_ = drawn_cases() - unused_--;
   else
     mix_two(tools.seeds);
   return {};
 }
 
 void timing_stand::mix_two(secret_seeds& seeds) {
-  auto apart = 1 + seeds.next() % (drawn_cases_ - 1);
-  auto first = static_cast<uint32_t>(seeds.next() % drawn_cases_);
-  auto second = static_cast<uint32_t>((first + apart) % drawn_cases_);
-  present_ = drawn_cases_;
+  auto apart = 1 + seeds.next() % (drawn_cases() - 1);
+  auto first = static_cast<uint32_t>(seeds.next() % drawn_cases());
+  auto second = static_cast<uint32_t>((first + apart) % drawn_cases());
+  present_ = drawn_cases();
   for (size_t i = 0; i < args_.inputs.size(); ++i)
     mix(pool_->input(first, i), pool_->input(second, i),
         pool_->input(present_, i), size_of(args_.inputs[i].type), seeds);

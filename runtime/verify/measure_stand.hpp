@@ -67,14 +67,16 @@ private:
   result<void> fill(const draw_tools& tools);
   void mix_two(secret_seeds& seeds);
 
+  /// Of the pool; behind them is the place of a mixture.
+  uint32_t drawn_cases() const { return pool_->cases() - 1; }
+
   signature args_;
   case_layout layout_, pool_layout_, results_layout_;
   uint64_t state_ = 0; ///< Seed of the state, for as long as the stand stands.
   std::optional<shared_memory> pool_, memory_;
   std::optional<shared_memory> results_; ///< The reference's own.
-  uint32_t drawn_cases_ = 1; ///< Of the pool; behind them is a mixture.
-  uint32_t unused_ = 0;      ///< Of those, that no call has seen.
-  uint32_t present_ = 0;     ///< Inputs of the pool that are handed over.
+  uint32_t unused_ = 0;  ///< Drawn cases that no call has seen.
+  uint32_t present_ = 0; ///< Inputs of the pool that are handed over.
   bool filled_ = false;
 };
 

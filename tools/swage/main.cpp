@@ -16,20 +16,6 @@ namespace swage {
 
 namespace {
 
-int exit_code(ec code) {
-  switch (code) {
-  case ec::invalid_argument:
-  case ec::invalid_config:
-  case ec::not_found:
-  case ec::corrupt: // A file that was given.
-  case ec::task_invalid:
-  case ec::unsupported:
-    return 2;
-  default:
-    return 3;
-  }
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Trains language models to write fast compute kernels, and "
                "judges kernels."};
@@ -57,7 +43,7 @@ int run(int argc, char** argv) {
 
 int report(const error& what) {
   fmt::print(stderr, "swage: {}\n", what.message);
-  return exit_code(what.code);
+  return exit_status(what.code);
 }
 
 } // namespace swage
