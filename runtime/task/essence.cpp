@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -60,6 +61,24 @@ std::vector<statement> statements(std::string_view module) {
       fresh = false;
     }
     all.back().parts.push_back(t);
+  }
+  return all;
+}
+
+constexpr size_t nowhere = std::numeric_limits<size_t>::max();
+
+/// For each token the bracket that it stands in, or the lambda whose parameters
+/// it is among.
+std::vector<size_t> scopes(const tokens& parts) {
+  std::vector<size_t> all, open = {nowhere};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    bool in_lambda = open.size() > 1 && is(parts[open.back()], "lambda");
+    if (open.size() > 1
+        && (closes(parts[i]) || (in_lambda && is(parts[i], ":"))))
+      open.pop_back();
+    all.push_back(open.back());
+    if (opens(parts[i]) || is(parts[i], "lambda"))
+      open.push_back(i);
   }
   return all;
 }
@@ -147,7 +166,39 @@ public:
       bind_inside(parts, i);
   }
 
-  /// The token as it is written in an essence.
+  /// What is assigned, or looped over, is called as its source is: a layer as
+  /// the class that made it. After `bind` of all.
+  void hold(const statement& one) {
+    const auto& parts = one.parts;
+    size_t end = assignment(parts);
+    if (one.begins_with("for"))
+      for (end = 1; end < parts.size() && !is(parts[end], "in"); ++end) {}
+    if (end == 0)
+      return;
+    std::set<std::string> taken;
+    for (size_t i = end; i < parts.size(); ++i)
+      for (const auto& key : {key_of(parts, i), key_of(parts, i) + "()"})
+        if (auto found = takes_.find(key); found != takes_.end())
+          taken.insert(found->second.begin(), found->second.end());
+    for (size_t i = 0; i < end; ++i)
+      if (auto key = key_of(parts, i); !taken.empty() && bound_.contains(key))
+        takes_[key].insert(taken.begin(), taken.end());
+  }
+
+  /// The statement as it is written in an essence.
+  std::string written(const statement& one) {
+    auto within = scopes(one.parts);
+    std::string text;
+    for (size_t i = 0; i < one.parts.size(); ++i)
+      text += " "
+              + (is_keyword(one, i, within[i])
+                     && !is_own_keyword(one.parts, i, within[i])
+                   ? std::string{one.parts[i].text}
+                   : written(one.parts, i));
+    return text;
+  }
+
+private:
   std::string written(const tokens& parts, size_t i) {
     const auto& t = parts[i];
     if (t.kind == token_kind::number)
@@ -164,7 +215,25 @@ public:
     return std::string{t.text};
   }
 
-private:
+  /// Whether it names an argument of a call.
+  static bool is_keyword(const statement& one, size_t i, size_t scope) {
+    const auto& parts = one.parts;
+    bool parameters = one.begins_with("def") && scope == 2;
+    return scope != nowhere && is(parts[scope], "(") && !parameters
+           && is_name(parts[i]) && (i == scope + 1 || is(parts[i - 1], ","))
+           && i + 2 < parts.size() && is(parts[i + 1], "=")
+           && !is(parts[i + 2], "=");
+  }
+
+  /// Whether a function of the module named the argument, not a library.
+  bool is_own_keyword(const tokens& parts, size_t i, size_t scope) const {
+    if (scope == 0)
+      return false;
+    auto found = takes_.find(key_of(parts, scope - 1));
+    return found != takes_.end()
+           && found->second.contains(std::string{parts[i].text});
+  }
+
   static bool is_attribute(const tokens& parts, size_t i) {
     return i > 0 && is(parts[i - 1], ".");
   }
@@ -200,10 +269,16 @@ private:
 
   void bind_definition(const statement& one) {
     std::string name{one.parts[1].text};
+    auto key = one.depth > 0 ? "." + name : name;
     if (name != "forward" && !name.starts_with("__"))
-      bound_.insert(one.depth > 0 ? "." + name : name);
+      bound_.insert(key);
+    if (one.begins_with("class"))
+      class_ = name;
     if (!one.begins_with("def"))
       return;
+    // A class is called as its constructor, what it made as `forward`.
+    if (key == ".__init__" || key == ".forward")
+      key = class_ + (key == ".forward" ? "()" : "");
     size_t depth = 0;
     for (size_t i = 2; i < one.parts.size(); ++i) {
       const auto& before = one.parts[i - 1];
@@ -212,8 +287,14 @@ private:
       if (is(before, ")") && depth == 0)
         return;
       if (depth == 1 && (opens(before) || is(before, ",") || is(before, "*")))
-        bind_target(one.parts, i);
+        bind_parameter(one.parts, i, key);
     }
+  }
+
+  void bind_parameter(const tokens& parts, size_t i, const std::string& of) {
+    bind_target(parts, i);
+    if (is_name(parts[i]))
+      takes_[of].insert(std::string{parts[i].text});
   }
 
   /// Loops, comprehensions, `as` and lambdas.
@@ -237,6 +318,9 @@ private:
   }
 
   std::set<std::string> bound_;
+  /// The names of a function's arguments, by its own key.
+  std::map<std::string, std::set<std::string>> takes_;
+  std::string class_;
   std::map<std::string, size_t> numbers_;
 };
 
@@ -247,13 +331,11 @@ std::string essence(std::string_view module) {
   names known;
   for (const auto& one : all)
     known.bind(one);
+  for (const auto& one : all)
+    known.hold(one);
   std::string text;
-  for (const auto& one : computing(all)) {
-    text += fmt::format("{}:", one.depth);
-    for (size_t i = 0; i < one.parts.size(); ++i)
-      text += " " + known.written(one.parts, i);
-    text += '\n';
-  }
+  for (const auto& one : computing(all))
+    text += fmt::format("{}:{}\n", one.depth, known.written(one));
   return text.empty() ? std::string{module} : text;
 }
 

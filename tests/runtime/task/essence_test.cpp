@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace swage;
 
@@ -91,8 +93,86 @@ TEST_CASE("another computation is another module", "[task][essence]") {
     CHECK(essence(plain) != essence(other));
 }
 
+TEST_CASE("a library's arguments keep their names", "[task][essence]") {
+  auto named = [](const std::string& local, const std::string& argument) {
+    return "class Model(nn.Module):\n"
+           "    def forward(self, x, "
+           + local + "=1):\n        return f(x).sum(" + argument + "=" + local
+           + ")\n";
+  };
+  CHECK(essence(named("dim", "dim")) == essence(named("axis_of", "dim")));
+  CHECK(essence(named("dim", "dim")) != essence(named("keepdim", "keepdim")));
+  const std::string layer = R"(
+class Model(nn.Module):
+    def __init__(self, stride):
+        self.attention = nn.MultiheadAttention(4, 2)
+        self.conv = nn.Conv2d(3, 3, 3, stride=stride, bias=True)
+
+    def forward(self, x, attn_mask):
+        x, y = self.conv(x), sorted(x, key=lambda a, bias=3: a * bias)
+        return self.attention(x, x, y, attn_mask=attn_mask)
+)";
+  CHECK(essence(layer) != essence(with(layer, "stride=", "dilation=")));
+  CHECK(essence(layer) != essence(with(layer, "=attn_mask", "=y")));
+  CHECK(essence(layer)
+        == essence(with(with(layer, "__(self, stride", "__(self, step"),
+                        "stride=stride", "stride=step")));
+  CHECK(essence(layer)
+        == essence(with(with(layer, "x, attn_mask)", "x, hide)"), "=attn_mask",
+                        "=hide")));
+  CHECK(
+    essence(layer)
+    == essence(with(with(layer, "a, bias=3", "a, b=3"), "a * bias", "a * b")));
+  CHECK(essence(layer + "\nbias = 2\n") == essence(layer));
+}
+
+TEST_CASE("a module's own arguments have its names", "[task][essence]") {
+  const std::string told = R"(
+class Block(nn.Module):
+    def __init__(self, size, mask_size=3):
+        super().__init__()
+        self.size = size + mask_size
+
+    def forward(self, x, mask=None):
+        return x * mask * scale(x, by=2)
+
+def scale(x, by):
+    return x * by
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = self.make(count=2)
+        self.rest = nn.ModuleList([Block(size=2, mask_size=3)])
+
+    def make(self, count):
+        return Block(count)
+
+    def forward(self, x):
+        for layer in self.rest:
+            x = layer(x, mask=x)
+        return self.first(x)
+)";
+  auto other = told;
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{
+         {"mask_size", "m"},
+         {"mask", "hide"},
+         {"by", "factor"},
+         {"count", "n"},
+         {"(self, size", "(self, s"},
+         {"= size", "= s"},
+         {"(size", "(s"}})
+    for (size_t at = 0; (at = other.find(from, at)) != other.npos;
+         at += to.size())
+      other.replace(at, from.size(), to);
+  CHECK(essence(told) == essence(other));
+  CHECK(essence(told) != essence(with(told, "mask=x", "other=x")));
+}
+
 TEST_CASE("an empty constructor is as good as none", "[task][essence]") {
-  const std::string rest = "    def forward(self, x):\n        return x.exp()\n";
+  const std::string
+    rest = "    def forward(self, x):\n        return x.exp()\n";
   const std::string head = "class Model(nn.Module):\n";
   CHECK(essence(head + rest)
         == essence(head
