@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <set>
@@ -63,6 +64,31 @@ std::vector<statement> statements(std::string_view module) {
     all.back().parts.push_back(t);
   }
   return all;
+}
+
+/// Whether a number's own sign stands there, not an operator.
+bool is_sign(const tokens& parts, size_t i) {
+  constexpr std::array<std::string_view, 8> words = {
+    "return", "yield", "if", "else", "in", "and", "or", "not"};
+  if (!is(parts[i], "-") && !is(parts[i], "+"))
+    return false;
+  bool number = i + 1 < parts.size() && parts[i + 1].kind == token_kind::number;
+  if (!number || i == 0)
+    return number;
+  const auto& before = parts[i - 1];
+  if (is_name(before))
+    return std::ranges::find(words, before.text) != words.end();
+  return before.kind == token_kind::symbol && !closes(before);
+}
+
+/// A string in double quotes, where it is clear.
+std::string quoted(std::string_view literal) {
+  std::string text{literal};
+  auto first = text.find('\'');
+  if (first + 1 < text.size() && text.back() == '\''
+      && text.find('"') == text.npos)
+    text[first] = text.back() = '"';
+  return text;
 }
 
 constexpr size_t nowhere = std::numeric_limits<size_t>::max();
@@ -189,12 +215,14 @@ public:
   std::string written(const statement& one) {
     auto within = scopes(one.parts);
     std::string text;
-    for (size_t i = 0; i < one.parts.size(); ++i)
-      text += " "
-              + (is_keyword(one, i, within[i])
-                     && !is_own_keyword(one.parts, i, within[i])
-                   ? std::string{one.parts[i].text}
-                   : written(one.parts, i));
+    for (size_t i = 0; i < one.parts.size(); ++i) {
+      bool foreign = is_keyword(one, i, within[i])
+                     && !is_own_keyword(one.parts, i, within[i]);
+      if (!is_sign(one.parts, i))
+        text += ' '
+                + (foreign ? std::string{one.parts[i].text}
+                           : written(one.parts, i));
+    }
     return text;
   }
 
@@ -203,6 +231,8 @@ private:
     const auto& t = parts[i];
     if (t.kind == token_kind::number)
       return "0";
+    if (t.kind == token_kind::string)
+      return quoted(t.text);
     if (!is_name(t))
       return std::string{t.text};
     auto key = key_of(parts, i);

@@ -78,14 +78,28 @@ void skip_identifier(scanner& in) {
   in.skip_while([](char c) { return is_letter(c) || is_digit(c) || c == '$'; });
 }
 
+bool starts_number(const scanner& in) {
+  return is_digit(in.peek()) || (in.peek() == '.' && is_digit(in.peek(1)));
+}
+
+// With the sign of an exponent, but 0x1e-5 is a difference.
 void skip_number(scanner& in) {
+  bool hexadecimal = in.looking_at("0x") || in.looking_at("0X");
   auto continues = [&in] {
     char c = in.peek(), next = in.peek(1);
     bool separator = c == '\'' && (is_digit(next) || is_letter(next));
     return is_digit(c) || is_letter(c) || c == '.' || separator;
   };
-  while (continues())
+  char last = '0', before = '0';
+  auto is_exponent = [&] {
+    return !hexadecimal && (last == 'e' || last == 'E')
+           && (is_digit(before) || before == '.')
+           && (in.peek() == '+' || in.peek() == '-') && is_digit(in.peek(1));
+  };
+  while (continues() || is_exponent()) {
+    before = std::exchange(last, in.peek());
     in.skip();
+  }
 }
 
 bool is_string_prefix(std::string_view name) {
@@ -163,7 +177,7 @@ private:
     }
     if (is_letter(c))
       return scan_name();
-    if (is_digit(c) || (c == '.' && is_digit(in_.peek(1)))) {
+    if (starts_number(in_)) {
       skip_number(in_);
       return token_kind::number;
     }
@@ -275,7 +289,7 @@ private:
         return scan_string(next);
       return token_kind::identifier;
     }
-    if (is_digit(c)) {
+    if (starts_number(in_)) {
       skip_number(in_);
       return token_kind::number;
     }

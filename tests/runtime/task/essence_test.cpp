@@ -93,6 +93,33 @@ TEST_CASE("another computation is another module", "[task][essence]") {
     CHECK(essence(plain) != essence(other));
 }
 
+TEST_CASE("another spelling of a literal makes no other module",
+          "[task][essence]") {
+  for (const auto* number :
+       {"0.5", ".5", "1.", "1e-5", "1.5E+3", "1_000", "0x1F", "-1", "+2"}) {
+    CAPTURE(number);
+    CHECK(essence(plain) == essence(with(plain, "1e-5", number)));
+    CHECK(essence(plain)
+          == essence(
+            with(plain, "range(3)", std::string{"range("} + number + ")")));
+  }
+  auto returns = [](const std::string& value) {
+    return "class Model(nn.Module):\n    def forward(self, x):\n"
+           "        return "
+           + value + "\n";
+  };
+  CHECK(essence(returns("-1")) == essence(returns("1")));
+  CHECK(essence(returns("x - 1")) != essence(returns("x * 1")));
+  CHECK(essence(returns("x * -1")) == essence(returns("x * 2")));
+  CHECK(essence(returns("x[-1] - 1")) == essence(returns("x[1] - 2")));
+  CHECK(essence(returns("x[0] - 1")) != essence(returns("x[0], 1")));
+  CHECK(essence(returns("-x")) != essence(returns("x")));
+  CHECK(essence(returns("f(x, 'ij,jk')"))
+        == essence(returns("f(x, \"ij,jk\")")));
+  CHECK(essence(returns("f(x, 'ij,jk')"))
+        != essence(returns("f(x, \"ij,kj\")")));
+}
+
 TEST_CASE("a library's arguments keep their names", "[task][essence]") {
   auto named = [](const std::string& local, const std::string& argument) {
     return "class Model(nn.Module):\n"

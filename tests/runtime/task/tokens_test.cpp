@@ -59,6 +59,19 @@ TEST_CASE("Python lines keep their indentation", "[task][tokens]") {
                 "2", ")", "\n", "", "'''d\ne'''", "\n", ""});
 }
 
+TEST_CASE("a number is one token however it is written", "[task][tokens]") {
+  for (const auto* number :
+       {"1e-5", "1.E+5", ".5", "1.", "1_0.5e-1_0", "0x1e", "2.5e3", ".5e-3j"}) {
+    CAPTURE(number);
+    CHECK(texts(python_tokens(number)) == list{"", number});
+    CHECK(texts(cpp_tokens(number)) == list{number});
+  }
+  CHECK(texts(python_tokens("0x1e-5+1else-2"))
+        == list{"", "0x1e", "-", "5", "+", "1else", "-", "2"});
+  CHECK(texts(python_tokens("x.f(1e,-1)"))
+        == list{"", "x", ".", "f", "(", "1e", ",", "-", "1", ")"});
+}
+
 TEST_CASE("any bytes give tokens that cover them", "[task][tokens]") {
   CHECK(rc::check("tokens are ordered views into the text", [] {
     auto text = *nasty_text();
