@@ -134,22 +134,41 @@ tokens unannotated(const tokens& parts) {
   return out;
 }
 
-/// Whether a statement computes nothing: a docstring, or super().__init__().
+/// Whether a statement computes nothing: a docstring, or super().__init__()
+/// without arguments.
 bool is_idle(const statement& one) {
-  bool calls_super = one.begins_with("super")
-                     && std::ranges::any_of(one.parts, [](const token& t) {
-                          return is(t, "__init__");
-                        });
-  return calls_super || std::ranges::all_of(one.parts, [](const token& t) {
+  const auto& parts = one.parts;
+  auto last = parts.size();
+  bool calls_super = one.begins_with("super") && last > 3
+                     && is(parts[last - 3], "__init__")
+                     && is(parts[last - 2], "(") && is(parts[last - 1], ")");
+  return calls_super || std::ranges::all_of(parts, [](const token& t) {
            return t.kind == token_kind::string;
          });
+}
+
+/// With super() for super(C, self), where C is the class around.
+tokens short_super(const tokens& parts, std::string_view around) {
+  tokens out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    out.push_back(parts[i]);
+    if (i > 0 && is(parts[i - 1], "super") && is(parts[i], "(")
+        && i + 4 < parts.size() && is(parts[i + 1], around)
+        && is(parts[i + 2], ",") && is(parts[i + 3], "self")
+        && is(parts[i + 4], ")"))
+      i += 3;
+  }
+  return out;
 }
 
 /// The classes and functions, but for those that draw inputs.
 std::vector<statement> computing(const std::vector<statement>& all) {
   std::vector<statement> kept;
   bool inside = false;
+  std::string_view around;
   for (const auto& one : all) {
+    if (one.begins_with("class") && one.parts.size() > 1)
+      around = one.parts[1].text;
     if (one.depth == 0) {
       bool draws = one.begins_with("def") && one.parts.size() > 1
                    && (is(one.parts[1], "get_inputs")
@@ -160,9 +179,8 @@ std::vector<statement> computing(const std::vector<statement>& all) {
     }
     if (!inside || is_idle(one))
       continue;
-    kept.push_back(one);
-    if (one.begins_with("def"))
-      kept.back().parts = unannotated(one.parts);
+    auto plain = one.begins_with("def") ? unannotated(one.parts) : one.parts;
+    kept.push_back({one.depth, short_super(plain, around)});
   }
   // A constructor that does nothing is as good as none.
   for (size_t i = kept.size(); i-- > 0;)

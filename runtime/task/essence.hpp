@@ -6,7 +6,7 @@
 namespace swage {
 
 /// What a Python module computes, as text: its classes and functions without
-/// comments, docstrings, type annotations and calls of super().__init__, with
+/// comments, docstrings, type annotations and calls of super().__init__(), with
 /// every number and its sign as 0 and names of its own by the order in which they
 /// come. Quotes of strings count as one kind.
 /// The functions that draw inputs, and statements beside classes and functions,

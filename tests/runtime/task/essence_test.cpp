@@ -208,6 +208,30 @@ TEST_CASE("an empty constructor is as good as none", "[task][essence]") {
                    + rest));
 }
 
+TEST_CASE("what a constructor hands to its base is computation",
+          "[task][essence]") {
+  auto made = [](const std::string& call) {
+    return "class Model(nn.Sequential):\n"
+           "    def __init__(self, size):\n"
+           "        "
+           + call + "\n";
+  };
+  auto none = essence("class Model(nn.Sequential):\n");
+  auto relu = essence(made("super().__init__(nn.Linear(size, 4), nn.ReLU())"));
+  auto gelu = essence(made("super().__init__(nn.Linear(size, 4), nn.GELU())"));
+  CHECK(relu != gelu);
+  CHECK(relu != none);
+  CHECK(relu
+        == essence(
+          made("super(Model, self).__init__(nn.Linear(size, 8), nn.ReLU())")));
+  CHECK(relu
+        != essence(
+          made("super(Other, self).__init__(nn.Linear(size, 8), nn.ReLU())")));
+  CHECK(essence(made("super().__init__(*layers(size))")) != none);
+  CHECK(essence(made("super().__init__().run(size)")) != none);
+  CHECK(essence(made("super(Model, self).__init__()")) == none);
+}
+
 TEST_CASE("text without a class is its own essence", "[task][essence]") {
   CHECK(essence("x = 1\n") == "x = 1\n");
   CHECK(essence("").empty());
