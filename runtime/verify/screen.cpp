@@ -89,18 +89,52 @@ bool append_literal(std::string_view literal, std::string& to) {
   return true;
 }
 
+/// Interrupts, and what the verifier's own code is called.
+constexpr std::array<std::string_view, 5> forbidden_words = {
+  "int", "int1", "int3", "into", "swage_call"};
+
 /// Whether assembler text has only instructions that compute: no directive,
-/// since some read files, no system call, no name of a forbidden function.
+/// since some read files, no system call, no name of a forbidden function. The
+/// assembler reads instructions and directives in either case.
 bool only_computes(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
-    auto start = i;
-    while (i < text.size() && is_word(text[i]))
+    // A comment is nothing at all: in/**/t is an interrupt.
+    if (text.substr(i).starts_with("*/") && i + 2 < text.size()
+        && is_word(text[i + 2]))
+      return false;
+    // The sign of an address or a number.
+    while (i < text.size() && text[i] == '$')
       ++i;
-    auto word = text.substr(start, i - start);
-    if (word.starts_with('.') || word == "int" || word.starts_with("sys")
-        || word == "swage_call" || contains(forbidden_calls, word))
+    std::string word;
+    for (; i < text.size() && is_word(text[i]); ++i)
+      word += static_cast<char>(
+        std::tolower(static_cast<unsigned char>(text[i])));
+    if (word.starts_with('.') || word.starts_with("sys")
+        || contains(forbidden_words, word) || contains(forbidden_calls, word))
       return false;
     i += word.empty() ? 1 : 0;
+  }
+  return true;
+}
+
+/// Appends the text that the compiler makes of one with operands, which stay as
+/// they are; false where it has more to say than they: {a|b}, or %+.
+bool append_expanded(std::string_view text, std::string& to) {
+  bool choice = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' || text[i] == '}')
+      choice = text[i] == '{';
+    else if (text[i] == '|' && choice)
+      return false;
+    else if (text[i] != '%')
+      to += text[i];
+    else if (++i == text.size()
+             || (!is_word(text[i])
+                 && std::string_view{"%{|}=["}.find(text[i])
+                      == std::string_view::npos))
+      return false;
+    else
+      to.append({'%', text[i]});
   }
   return true;
 }
@@ -214,7 +248,11 @@ private:
     for (++i; i < all_.size() && all_[i].kind == token_kind::string; ++i)
       if (!append_literal(all_[i].text, text))
         return false;
-    return (at(":") || at("::") || at(")")) && only_computes(text);
+    if (at(")"))
+      return only_computes(text);
+    std::string expanded;
+    return (at(":") || at("::")) && append_expanded(text, expanded)
+           && only_computes(text) && only_computes(expanded);
   }
 
   std::optional<rejection> brace() {
