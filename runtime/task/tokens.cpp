@@ -51,12 +51,23 @@ public:
          - at_);
   }
 
-  /// To the end of a literal that a backslash escapes in and, if `one_line`, a
-  /// line's end closes.
-  void skip_quoted(char quote, bool one_line) {
+  /// The length of what joins two lines here, a backslash and a line's end, or
+  /// 0. The C++ compiler overlooks blanks between them.
+  size_t joint() const {
+    if (peek() != '\\')
+      return 0;
+    size_t length = 1;
+    while (is_blank(peek(length)))
+      ++length;
+    return peek(length) == '\n' ? length + 1 : 0;
+  }
+
+  /// To the end of a literal that a backslash escapes in and a line's end
+  /// closes.
+  void skip_quoted(char quote, bool cpp) {
     skip();
-    while (!done() && peek() != quote && !(one_line && peek() == '\n'))
-      skip(peek() == '\\' ? 2 : 1);
+    while (!done() && peek() != quote && peek() != '\n')
+      skip(std::max<size_t>(cpp ? joint() : 0, peek() == '\\' ? 2 : 1));
     if (peek() == quote)
       skip();
   }
@@ -146,10 +157,8 @@ private:
     }
     if (is_blank(c))
       return in_.skip();
-    if (c == '\\' && in_.peek(1) == '\n')
-      return in_.skip(2);
-    if (c == '\\' && in_.peek(1) == '\r' && in_.peek(2) == '\n')
-      return in_.skip(3);
+    if (auto length = in_.joint(); length > 0)
+      return in_.skip(length);
     if (in_.looking_at("//"))
       return skip_line_comment();
     if (in_.looking_at("/*")) {
@@ -219,7 +228,7 @@ private:
   // A backslash at its end continues a comment on the next line.
   void skip_line_comment() {
     while (!in_.done() && in_.peek() != '\n')
-      in_.skip(in_.looking_at("\\\n") ? 2 : 1);
+      in_.skip(std::max<size_t>(in_.joint(), 1));
   }
 
   scanner in_;
@@ -304,7 +313,7 @@ private:
   token_kind scan_string(char quote) {
     std::string_view triple = quote == '"' ? "\"\"\"" : "'''";
     if (!in_.looking_at(triple)) {
-      in_.skip_quoted(quote, true);
+      in_.skip_quoted(quote, false);
       return token_kind::string;
     }
     in_.skip(3);

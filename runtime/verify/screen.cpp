@@ -144,10 +144,24 @@ rejection tampering(const token& where, std::string_view what) {
           fmt::format("line {}: {}", where.line, what)};
 }
 
+/// What stands right behind a token once lines are joined, if a joint is there,
+/// else 0. Tokens end at a joint, the compiler's do not.
+char behind_joint(std::string_view text) {
+  bool joined = false;
+  while (text.starts_with('\\')) {
+    auto end = text.find_first_not_of(" \t\r\f\v", 1);
+    if (end == std::string_view::npos || text[end] != '\n')
+      return 0;
+    text.remove_prefix(end + 1);
+    joined = true;
+  }
+  return joined && !text.empty() ? text.front() : '\0';
+}
+
 /// Looks at one token with what stands around it.
 class screener {
 public:
-  explicit screener(tokens all) : all_(all) {}
+  screener(std::string_view code, tokens all) : code_(code), all_(all) {}
 
   std::optional<rejection> run() {
     for (at_ = 0; at_ < all_.size(); ++at_)
@@ -165,7 +179,22 @@ private:
     return at_ >= back && is(all_[at_ - back], text);
   }
 
+  /// Whether a name, a literal's prefix, or the mark of a comment or directive
+  /// goes on in the next line.
+  bool is_torn() const {
+    auto text = here().text;
+    auto end = static_cast<size_t>(text.data() - code_.data()) + text.size();
+    char next = behind_joint(code_.substr(end));
+    if (here().kind == token_kind::identifier)
+      return next == '_' || next == '"' || next == '\''
+             || std::isalnum(static_cast<unsigned char>(next)) != 0;
+    return (is(here(), "/") && (next == '/' || next == '*'))
+           || (is(here(), "%") && next == ':');
+  }
+
   std::optional<rejection> look() {
+    if (is_torn())
+      return tampering(here(), "a word over two lines");
     if (here().kind == token_kind::directive)
       return directive();
     if (here().kind == token_kind::header)
@@ -265,6 +294,7 @@ private:
     return std::nullopt;
   }
 
+  std::string_view code_;
   tokens all_;
   size_t at_ = 0;
   int64_t depth_ = 0;
@@ -275,7 +305,7 @@ private:
 
 std::optional<rejection> screen(std::string_view code) {
   auto all = cpp_tokens(code);
-  return screener{all}.run();
+  return screener{code, all}.run();
 }
 
 } // namespace swage

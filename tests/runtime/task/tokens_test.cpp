@@ -37,6 +37,9 @@ TEST_CASE("comments and literals are no C++ code", "[task][tokens]") {
   CHECK(texts(cpp_tokens("R\"t(a\")b)t\" c")) == list{"R\"t(a\")b)t\"", "c"});
   CHECK(texts(cpp_tokens("1'000.5e3f+x->y::z"))
         == list{"1'000.5e3f", "+", "x", "->", "y", "::", "z"});
+  CHECK(texts(cpp_tokens("// a \\ \t\r\n still\nb")) == list{"b"});
+  CHECK(texts(cpp_tokens("\"a\\ \nb\" c")) == list{"\"a\\ \nb\"", "c"});
+  CHECK(texts(cpp_tokens("a \\ \n# b")) == list{"a", "#", "b"});
   CHECK(texts(cpp_tokens("a / b * c")) == list{"a", "/", "b", "*", "c"});
 }
 
