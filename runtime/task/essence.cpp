@@ -40,28 +40,48 @@ bool closes(const token& t) {
   return is(t, ")") || is(t, "]") || is(t, "}");
 }
 
+/// Whether a block's first word, behind whose header a body may stand.
+bool begins_block(const statement& one) {
+  constexpr std::array<std::string_view, 12> words = {
+    "if",  "elif",   "else",    "for", "while", "with",
+    "try", "except", "finally", "def", "class", "async"};
+  return std::ranges::find(words, one.parts[0].text) != words.end();
+}
+
 std::vector<statement> statements(std::string_view module) {
   std::vector<statement> all;
   std::vector<size_t> blocks = {0};
   size_t width = 0;
+  size_t inner = 0, brackets = 0; // A body on its header's line is one deeper.
   bool fresh = true;
   for (const auto& t : python_tokens(module)) {
     if (t.kind == token_kind::indent) {
       width = t.text.size();
+      inner = brackets = 0;
       fresh = true;
       continue;
     }
     if (t.kind == token_kind::newline)
       continue;
+    if (is(t, ";")) {
+      fresh = true;
+      continue;
+    }
     if (fresh) {
       while (blocks.size() > 1 && blocks.back() > width)
         blocks.pop_back();
       if (width > blocks.back())
         blocks.push_back(width);
-      all.push_back({blocks.size() - 1, {}});
+      all.push_back({blocks.size() - 1 + inner, {}});
       fresh = false;
     }
     all.back().parts.push_back(t);
+    brackets += opens(t) ? 1 : 0;
+    brackets -= closes(t) && brackets > 0 ? 1 : 0;
+    if (is(t, ":") && brackets == 0 && begins_block(all.back())) {
+      ++inner;
+      fresh = true;
+    }
   }
   return all;
 }

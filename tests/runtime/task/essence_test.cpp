@@ -232,6 +232,27 @@ TEST_CASE("what a constructor hands to its base is computation",
   CHECK(essence(made("super(Model, self).__init__()")) == none);
 }
 
+TEST_CASE("statements of one line are statements", "[task][essence]") {
+  auto does = [](const std::string& body) {
+    return essence("class Model(nn.Module):\n    def forward(self, x):\n"
+                   "        "
+                   + body + "\n        return x\n");
+  };
+  CHECK(does("if x: x = f(x)") == does("if x:\n            x = f(x)"));
+  CHECK(does("if x: x = f(x)") != does("while x: x = f(x)"));
+  CHECK(does("x = f(x); x = g(x)") == does("x = f(x)\n        x = g(x)"));
+  CHECK(does("if x: x = f(x); x = g(x)")
+        == does("if x:\n            x = f(x)\n            x = g(x)"));
+  CHECK(does("if x: x = f(x); x = g(x)")
+        != does("if x: x = f(x)\n        x = g(x)"));
+  CHECK(does("for i in g(lambda y: y): x = x[1:2]")
+        == does("for k in g(lambda z: z):\n            x = x[1:2]"));
+  CHECK(does("y = lambda z: x; x = y(1)")
+        == does("z = lambda y: x\n        x = z(1)"));
+  CHECK(essence("class A(B):\n    def __init__(self): super().__init__()\n")
+        == essence("class A(B):\n"));
+}
+
 TEST_CASE("text without a class is its own essence", "[task][essence]") {
   CHECK(essence("x = 1\n") == "x = 1\n");
   CHECK(essence("").empty());
