@@ -225,6 +225,15 @@ double information(dtype type, std::span<const std::byte> result) {
   return bits;
 }
 
+bool is_distinctive(std::span<const tensor_spec> outputs,
+                    std::span<const std::vector<std::byte>> results) {
+  constexpr double enough = 64;
+  double bits = 0;
+  for (size_t i = 0; i < results.size(); ++i)
+    bits += information(outputs[i].type, results[i]);
+  return bits >= enough;
+}
+
 std::string index_text(const tensor_spec& what, uint64_t flat) {
   std::string text;
   for (size_t i = what.shape.size(); i-- > 0;) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace swage {
 
@@ -58,6 +59,12 @@ comparison compare(const tensor_spec& what, std::span<const std::byte> got,
 /// elements that stand for it. Two results with many bits are not the same by
 /// chance.
 double information(dtype type, std::span<const std::byte> result);
+
+/// Whether results, one per output, say so much that giving them again is no
+/// accident. Of a few bits, such as the index of the largest of four, wrong ones
+/// repeat.
+bool is_distinctive(std::span<const tensor_spec> outputs,
+                    std::span<const std::vector<std::byte>> results);
 
 /// Such as "[3, 17]"; "[]" for a scalar.
 std::string index_text(const tensor_spec& what, uint64_t flat);

@@ -33,15 +33,6 @@ bool is_cheating(category kind) {
          && kind <= category::cheating_tampering;
 }
 
-category category_of(const error& reason) {
-  switch (reason.code) {
-    case ec::task_invalid: return category::task_invalid;
-    case ec::timeout: return category::infra_timeout;
-    case ec::unsupported: return category::infra_unsupported;
-    default: return category::infra_worker;
-  }
-}
-
 verdict refused(category kind, std::string detail) {
   verdict out;
   out.kind = kind;

@@ -99,7 +99,6 @@ timed_process::candidate(python_process& from, const artifact& code,
   std::unique_ptr<timed_process> self{
     new timed_process{from, std::move(*channel), args}};
   self->cpu_limit_s_ = limits.cpu_s;
-  self->oom_kills_ = system_oom_kills();
   unique_fd file{file_of(code.bytes, "swage-artifact")};
   if (file.fd < 0)
     return fail(ec::io, fmt::format("memfd: {}", std::strerror(errno)));
@@ -234,8 +233,7 @@ rejection timed_process::end_of_candidate() {
   if (!confined_ || !reply->value("ok", false))
     return {category::infra_worker, "a timed process could not be confined"};
   auto why = verdict_on({reply->value("status", 0),
-                         reply->value("cpu_s", 0.0), cpu_limit_s_,
-                         oom_kills_});
+                         reply->value("cpu_s", 0.0), cpu_limit_s_});
   pid_ = -1;
   return {why.kind, why.detail + ", while it was timed"};
 }

@@ -78,7 +78,6 @@ private:
   pid_t pid_ = -1;
   int pidfd_ = -1;
   double cpu_limit_s_ = 0;
-  uint64_t oom_kills_ = 0; ///< When it was started.
   bool is_reference_ = false;
   bool confined_ = false;
 };

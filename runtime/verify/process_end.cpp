@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <fstream>
-#include <string>
 
 namespace swage {
 
@@ -15,21 +13,11 @@ namespace {
 rejection killed(const process_end& how) {
   if (how.cpu_s >= how.cpu_limit_s)
     return {category::runtime_timeout, "used up its CPU time"};
-  if (system_oom_kills() > how.oom_kills)
-    return {category::runtime_oom, "killed by the system, short of memory"};
-  return {category::infra_worker, "its process was killed from outside"};
+  return {category::infra_worker,
+          "its process was killed from outside, or by a system short of memory"};
 }
 
 } // namespace
-
-uint64_t system_oom_kills() {
-  std::ifstream counts{"/proc/vmstat"};
-  std::string name;
-  for (uint64_t count = 0; counts >> name >> count;)
-    if (name == "oom_kill")
-      return count;
-  return 0;
-}
 
 rejection verdict_on(const process_end& how) {
   if (WIFEXITED(how.status))

@@ -53,7 +53,6 @@ struct sandbox::impl {
   signature args;
   child process;
   double cpu_limit_s = 0;
-  uint64_t oom_kills = 0; ///< When it was started.
   bool loaded = false;
   bool load_posted = false;
   double cpu_at_done = 0;
@@ -94,7 +93,7 @@ struct sandbox::impl {
     if (!status)
       return finish(with_time({category::infra_worker, "the worker died"}));
     auto cpu_s = process.total_cpu_s().value_or(0.0);
-    auto why = verdict_on({*status, cpu_s, cpu_limit_s, oom_kills});
+    auto why = verdict_on({*status, cpu_s, cpu_limit_s});
     return finish(with_time({why.kind, why.detail}));
   }
 
@@ -208,13 +207,12 @@ result<sandbox> runner::launch(const artifact& what, const signature& args,
     return tl::unexpected(channel.error());
   const int fds[] = {code->value(), memory.read_only_fd(), memory.fd(),
                      channel->fd()};
-  auto oom_kills = system_oom_kills();
   auto process = impl_->start_child(fds);
   if (!process)
     return tl::unexpected(process.error());
   auto self = std::make_unique<sandbox::impl>(
     sandbox::impl{std::move(*channel), args, std::move(*process),
-                  static_cast<double>(limits.cpu_s), oom_kills});
+                  static_cast<double>(limits.cpu_s)});
   auto came = self->wait_for_newest(prepare_timeout_s, "preparing");
   if (!came.ok())
     return fail(ec::infra,

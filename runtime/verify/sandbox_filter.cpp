@@ -45,7 +45,6 @@ constexpr int allowed[] = {
   SCMP_SYS(mmap),
   SCMP_SYS(munmap),
   SCMP_SYS(mprotect),
-  SCMP_SYS(mremap),
   SCMP_SYS(brk),
   SCMP_SYS(madvise),
   SCMP_SYS(futex),
@@ -103,6 +102,8 @@ constexpr refusal refused[] = {
   {SCMP_SYS(set_mempolicy), ENOSYS},
   {SCMP_SYS(ioctl), ENOTTY},
   {SCMP_SYS(fcntl), EPERM},
+  // An output's mapping would grow over what lies behind it in its file.
+  {SCMP_SYS(mremap), ENOMEM},
   {SCMP_SYS(sched_setaffinity), EPERM},
   {SCMP_SYS(sched_setscheduler), EPERM},
   {SCMP_SYS(sched_setparam), EPERM},
@@ -126,11 +127,12 @@ struct condition {
 };
 
 // Raising a signal in oneself, as abort() does; but who ends by SIGKILL was
-// killed by another.
+// killed by another. Compared are 64 bits, of which the system takes 32: so
+// what may pass is named, not what may not.
 bool allow_raise(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2,
                           scmp_arg_cmp{0, SCMP_CMP_EQ, pid_marker, 0},
-                          scmp_arg_cmp{2, SCMP_CMP_NE, SIGKILL, 0})
+                          scmp_arg_cmp{2, SCMP_CMP_LT, SIGKILL, 0})
          == 0;
 }
 
@@ -145,7 +147,8 @@ bool add_conditional_rules(scmp_filter_ctx filter) {
     {SCMP_SYS(prlimit64), {2, SCMP_CMP_EQ, 0, 0}},
     // The C library handles its own two signals when a first thread starts;
     // the others are this sandbox's evidence.
-    {SCMP_SYS(rt_sigaction), {0, SCMP_CMP_GE, 32, 0}},
+    {SCMP_SYS(rt_sigaction), {0, SCMP_CMP_EQ, 32, 0}},
+    {SCMP_SYS(rt_sigaction), {0, SCMP_CMP_EQ, 33, 0}},
     {SCMP_SYS(rt_sigaction), {1, SCMP_CMP_EQ, 0, 0}},
   };
   return std::all_of(std::begin(conditions), std::end(conditions),
@@ -228,8 +231,8 @@ bool open_to(int rules, const char* path, uint64_t rights) {
   return ok;
 }
 
-bool limit(int resource, uint64_t value) {
-  rlimit both{value, value};
+bool limit(int resource, uint64_t value, uint64_t above = 0) {
+  rlimit both{value, value + above};
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
@@ -304,9 +307,10 @@ extern "C" int swage_sandbox_enter(uint64_t memory_bytes, uint32_t cpu_s) {
   if (!own_root)
     hide_files();
   auto address_space = noted_memory() + memory_bytes;
+  // CPU time ends by a signal of its own; by SIGKILL only for who blocks that.
   bool ok = limit(RLIMIT_AS, address_space) && limit(RLIMIT_CORE, 0)
             && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, 16)
-            && limit(RLIMIT_CPU, std::max(1u, cpu_s)) && drop_capabilities()
-            && load_filter();
+            && limit(RLIMIT_CPU, std::max(1u, cpu_s), 1)
+            && drop_capabilities() && load_filter();
   return ok ? 0 : -1;
 }

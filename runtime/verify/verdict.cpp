@@ -61,6 +61,19 @@ bool from_string(const std::string& text, category& value) {
   return false;
 }
 
+category category_of(const error& reason) {
+  switch (reason.code) {
+  case ec::task_invalid:
+    return category::task_invalid;
+  case ec::timeout:
+    return category::infra_timeout;
+  case ec::unsupported:
+    return category::infra_unsupported;
+  default:
+    return category::infra_worker;
+  }
+}
+
 bool is_uncharged(category value) {
   return value >= category::infra_worker;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/error.hpp"
 #include "runtime/inspect_enum.hpp"
 
 #include <cstdint>
@@ -54,6 +55,9 @@ constexpr uint8_t num_values(category) { return num_categories; }
 /// Such as "correctness_error:tolerance".
 const char* to_string(category value);
 bool from_string(const std::string& text, category& value);
+
+/// What a failure of our own makes of a verification.
+category category_of(const error& reason);
 
 /// Whether this outcome says nothing about the candidate: `infra:*` and
 /// `task_invalid` are never charged to the policy.

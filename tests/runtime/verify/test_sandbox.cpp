@@ -26,6 +26,7 @@ constexpr auto headers = R"(
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <csignal>
@@ -55,6 +56,13 @@ const misdeed misdeeds[] = {
    "kill"},
   {"seems to be killed", "raise(SIGKILL);", category::cheating_tampering,
    "kill"},
+  // The system takes 32 bits of these numbers, a filter compares 64.
+  {"seems to be killed, in more bits",
+   "syscall(SYS_tgkill, getpid(), gettid(), 0x100000009);",
+   category::cheating_tampering, "kill"},
+  {"handles the sandbox's signals, in more bits",
+   "uint64_t act[4] = {}; syscall(SYS_rt_sigaction, 0x10000001f, act, 0, 8);",
+   category::cheating_tampering, "rt_sigaction"},
   {"debugs its parent", "ptrace(PTRACE_ATTACH, getppid(), 0, 0);",
    category::cheating_tampering, "ptrace"},
   {"reads another's memory",
@@ -125,6 +133,26 @@ TEST_CASE("a candidate that never returns is ended", "[verify][sandbox]") {
         == category::runtime_timeout);
   CHECK(outcome_of("sleep(3600);", "#include <unistd.h>", 0.1).kind
         == category::runtime_timeout);
+}
+
+TEST_CASE("CPU time that is used up is the candidate's", "[verify][sandbox]") {
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 1);
+  REQUIRE(memory);
+  sandbox_limits limits;
+  limits.cpu_s = 1;
+  for (auto before : {"", "sigset_t all; sigfillset(&all);"
+                          "sigprocmask(SIG_SETMASK, &all, nullptr);"}) {
+    auto body = std::string{before} + "for (volatile int i = 0;; ++i) {}";
+    auto process = shared_runner().launch(
+      compiled(candidate_with(body, "#include <csignal>")), args, *memory,
+      limits);
+    REQUIRE(process);
+    auto seen = process->call(0, 60);
+    CAPTURE(seen.detail);
+    CHECK(seen.kind == category::runtime_timeout);
+    CHECK_THAT(seen.detail, ContainsSubstring("CPU time"));
+  }
 }
 
 TEST_CASE("what a candidate prints reaches nobody", "[verify][sandbox]") {
@@ -217,6 +245,31 @@ TEST_CASE("work left behind by a call is noticed", "[verify][sandbox]") {
   seen = honest.settle(2);
   CHECK(seen.returned);
   CHECK(seen.quiet);
+}
+
+TEST_CASE("an output does not grow over the next case", "[verify][sandbox]") {
+  auto args = vector_args();
+  auto memory = shared_memory::create(lay_out(args), 2);
+  REQUIRE(memory);
+  auto process = shared_runner().launch(compiled(candidate_with(R"(
+    auto first = reinterpret_cast<uintptr_t>(y) & ~uintptr_t{4095};
+    auto* more = mremap(reinterpret_cast<void*>(first), 4096, 4 * 4096,
+                        MREMAP_MAYMOVE);
+    y[0] = more == MAP_FAILED;
+    auto* large = static_cast<float*>(malloc(1 << 20));
+    large[0] = 3;
+    large = static_cast<float*>(realloc(large, 8 << 20));
+    y[1] = large[0];
+  )",
+                                                                "#include "
+                                                                "<sys/mman.h>")),
+                                        args, *memory);
+  REQUIRE(process);
+  memory->poison(0);
+  REQUIRE(process->call(0, 5).ok());
+  auto* y = reinterpret_cast<float*>(memory->output(0, 0).data());
+  CHECK(y[0] == 1);
+  CHECK(y[1] == 3); // What the allocator does without it.
 }
 
 TEST_CASE("inputs and state cannot be made writable", "[verify][sandbox]") {
