@@ -55,7 +55,7 @@ void learner_state::wire(learner_wiring wiring) {
     return;
   wiring_ = std::move(wiring);
   const auto complete = wiring_.buffer && wiring_.mirror && wiring_.weights;
-  if (!complete || std::exchange(started_, true))
+  if (!complete || ended_ || std::exchange(started_, true))
     return;
   if (auto restored = restore(); !restored)
     end(restored.error().message);
@@ -86,6 +86,9 @@ caf::result<uint64_t> learner_state::stop() {
 }
 
 void learner_state::perform(learner_action next) {
+  // Answers come after the end too: a rank that fails brings it at any time.
+  if (ended_)
+    return;
   switch (next) {
     case learner_action::attach:
       return attach();
@@ -153,6 +156,8 @@ void learner_state::ask() {
 }
 
 void learner_state::train() {
+  if (ended_)
+    return;
   const auto waited = clock_s(self_) - std::exchange(asked_at_, 0);
   busy_scope busy{*parts_.counter};
   const auto begin = std::chrono::steady_clock::now();
@@ -217,8 +222,6 @@ void learner_state::end(std::optional<std::string> reason) {
 void learner_state::again(learner_action what, const error& reason) {
   if (reason.code == ec::fenced)
     return end("another learner has taken over: " + reason.message);
-  if (ended_)
-    return;
   after(self_, retry_s, [this, what] { perform(what); });
 }
 

@@ -30,6 +30,8 @@ public:
 private:
   caf::result<void> restore(const std::string& directory);
   caf::result<void> train(const rank_job& job);
+  /// It takes no further part, which ranks that wait for it see at once.
+  caf::result<void> drop_out(const error& reason);
 
   rank_parts parts_;
 };

@@ -71,13 +71,16 @@ void spawn_learner(caf::actor_system& sys, node_materials& from,
                         if (report)
                           report->on_drift(one);
                       }});
-  for (uint32_t i = 1; i < from.learners.size(); ++i)
+  // No copies stay here: a trainer goes with its actor, which the ranks that
+  // wait for it see at once.
+  auto models = std::exchange(from.learners, {});
+  for (uint32_t i = 1; i < models.size(); ++i)
     here.ranks.push_back(spawn_compute<learner_rank_state>(
-      sys, rank_parts{from.learners[i], settings,
+      sys, rank_parts{std::move(models[i]), settings,
                       from.progress->add("learner", i)}));
   learner_parts parts{
     owner_of(from, 0),
-    from.learners.front(),
+    std::move(models.front()),
     here.ranks,
     checkpoint_store{from.options.out / "checkpoints", settings.run.keep_last},
     settings,

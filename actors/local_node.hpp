@@ -28,7 +28,8 @@ struct node_materials {
 
   std::vector<judge_function> judges; ///< One a verifier slot.
   std::vector<std::shared_ptr<generator>> generators;
-  std::vector<std::shared_ptr<trainer>> learners; ///< One a rank.
+  /// One a rank; given to the actors, so that each ends with its own.
+  std::vector<std::shared_ptr<trainer>> learners;
   std::shared_ptr<scorer> mirror;
   rollout_tools tools;
   std::shared_ptr<buffer_core> buffer;

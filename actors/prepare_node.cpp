@@ -1,6 +1,7 @@
 #include "actors/local_node.hpp"
 #include "runtime/buffer/sqlite_journal.hpp"
 #include "runtime/config/built.hpp"
+#include "runtime/learn/train_batch.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/policy/prompt_room.hpp"
 #include "runtime/policy/rollout_tools.hpp"
@@ -128,6 +129,8 @@ result<void> make_policy(node_materials& out) {
   }
   if (counts.learner == 0)
     return {};
+  for (auto& warning : thread_warnings(out.settings))
+    log_warning(warning);
   auto learners = make.make_trainers(counts.learner);
   if (!learners)
     return tl::unexpected(learners.error());

@@ -3,6 +3,8 @@
 #include "runtime/learn/schedule.hpp"
 #include "runtime/learn/train_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -10,7 +12,7 @@ namespace swage {
 
 namespace {
 
-/// A rank's share of `threads`, where 0 is one per core.
+/// A rank's share of `threads`, where 0 is one per core; at least one.
 int threads_of_rank(uint32_t threads, uint32_t ranks) {
   if (ranks <= 1)
     return static_cast<int>(threads);
@@ -37,6 +39,21 @@ train_options options_for(const batch& what, const config& settings) {
   out.micro_batch_tokens = knobs.micro_batch_tokens;
   out.threads = threads_of_rank(rl ? knobs.threads : knobs.sft_threads,
                                 settings.actors.learner);
+  return out;
+}
+
+std::vector<std::string> thread_warnings(const config& settings) {
+  const auto ranks = settings.actors.learner;
+  std::vector<std::string> out;
+  auto look_at = [&](const char* knob, int32_t threads) {
+    if (threads > 0 && static_cast<uint32_t>(threads) < ranks)
+      out.push_back(fmt::format("{} = {} is less than actors.learner = {}: "
+                                "each rank trains on a thread of its own, so "
+                                "{} are used",
+                                knob, threads, ranks, ranks));
+  };
+  look_at("learner.threads", settings.learner.threads);
+  look_at("learner.sft_threads", settings.learner.sft_threads);
   return out;
 }
 

@@ -20,11 +20,12 @@ struct generator_options {
 };
 
 /// Opens the policy in `directory` (`config.json`, `tokenizer.json` and, where
-/// present, `model.safetensors`; without weights they are drawn from `seed`).
+/// present, `model.safetensors`; without weights they are drawn from `seed`),
+/// to decode on the CPU.
 /// Implemented by `swage::torch`; LibTorch is visible in its .cpp files only.
 result<std::unique_ptr<generator>>
-make_torch_generator(const std::filesystem::path& directory,
-                     const generator_options& options, uint64_t seed);
+make_generator(const std::filesystem::path& directory,
+               const generator_options& options, uint64_t seed);
 
 struct optimizer_options {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
@@ -40,8 +41,9 @@ make_torch_trainers(const std::filesystem::path& directory,
                     const optimizer_options& options, uint64_t seed,
                     uint32_t ranks, double deadline_s);
 
+/// Scores on the CPU, as the generator decodes.
 result<std::unique_ptr<scorer>>
-make_torch_scorer(const std::filesystem::path& directory, int threads);
+make_scorer(const std::filesystem::path& directory, int threads);
 
 /// Sets the calling thread's share of LibTorch threads; 0: one per core.
 void set_torch_threads(int threads);

@@ -46,8 +46,18 @@ struct fixture {
 
   ~fixture() { fs::remove_all(folder); }
 
-  learner_actor start(test::scripted_mirror_state::answers next) {
-    auto mirror
+  /// Of a run whose journal goes to step 2.
+  void put_checkpoint(uint64_t step, uint64_t hash) {
+    checkpoint_store store{folder, 3};
+    checkpoint_info info{step, hash, "sft", {}};
+    REQUIRE(store.write(info, [](auto&) { return result<void>{}; }));
+    script.attached.last_committed = step;
+    script.attached.hashes = {11, 22};
+  }
+
+  learner_actor start(test::scripted_mirror_state::answers next,
+                      bool wired = true) {
+    mirror
       = sim.sys.spawn<actor_of<test::scripted_mirror_state>>(std::move(next));
     std::vector<rank_actor> ranks;
     for (auto& other : others)
@@ -65,10 +75,15 @@ struct fixture {
                           reason = std::move(why);
                         }};
     auto learner = sim.sys.spawn<actor_of<learner_state>>(std::move(parts));
+    if (wired)
+      wire(learner);
+    return learner;
+  }
+
+  void wire(const learner_actor& learner) {
     sim.tell(learner, wire_atom_v,
              learner_wiring{1, buffer, mirror, weights, rollouts});
     sim.run();
-    return learner;
   }
 
   fs::path folder
@@ -83,6 +98,7 @@ struct fixture {
   int ends = 0;
   test::simulation sim;
   buffer_actor buffer;
+  mirror_actor mirror;
   publisher_actor weights;
   std::vector<rollout_actor> rollouts;
 };
@@ -168,13 +184,7 @@ TEST_CASE("every rank restores and trains what the first one does",
     f.others.push_back(std::make_shared<test::noting_trainer>());
   f.settings.actors.learner = 3;
   f.settings.learner.threads = 6;
-  {
-    checkpoint_store store{f.folder, 3};
-    checkpoint_info info{2, 22, "sft", {}};
-    REQUIRE(store.write(info, [](auto&) { return result<void>{}; }));
-  }
-  f.script.attached.last_committed = 2;
-  f.script.attached.hashes = {11, 22};
+  f.put_checkpoint(2, 22);
   f.start(stages(4));
   f.sim.advance(10);
   CHECK(f.ends == 1);
@@ -189,6 +199,58 @@ TEST_CASE("every rank restores and trains what the first one does",
   CHECK(f.model->log == trained);
   CHECK(f.published.published == std::vector<uint64_t>{2, 3, 4}); // publishes
   CHECK(f.script.committed.size() == 2);                          // and commits.
+}
+
+TEST_CASE("a learner does nothing more after its end",
+          "[actors][learner]") {
+  fixture f;
+  f.others.push_back(std::make_shared<test::noting_trainer>());
+  f.others[0]->refuse_load = "model.safetensors is torn";
+  f.put_checkpoint(2, 22);
+  f.start(stages(4));
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  REQUIRE(f.reason);
+  CHECK(f.reason->find("model.safetensors is torn") != std::string::npos);
+  CHECK(f.model->log == std::vector<std::string>{"load v000002"});
+  CHECK(f.published.published.empty());
+  CHECK(f.script.committed.empty());
+}
+
+TEST_CASE("a learner stopped before it began stays so",
+          "[actors][learner]") {
+  fixture f;
+  f.put_checkpoint(2, 22);
+  auto learner = f.start(stages(4), false);
+  auto pending = request(f.sim.self.ptr(), learner, 100, stop_atom_v, 10.0);
+  f.sim.run();
+  std::move(pending).receive([](uint64_t step) { CHECK(step == 0); },
+                             [](caf::error& e) { FAIL(to_string(e)); });
+  f.wire(learner);
+  f.sim.advance(10);
+  CHECK(f.ends == 1);
+  CHECK_FALSE(f.reason);
+  CHECK(f.model->log.empty());
+}
+
+TEST_CASE("a rank that failed to restore trains nothing",
+          "[actors][learner]") {
+  test::simulation sim;
+  auto model = std::make_shared<test::noting_trainer>();
+  model->refuse_load = "model.safetensors is torn";
+  auto rank = sim.sys.spawn<actor_of<learner_rank_state>>(
+    rank_parts{model, {}, std::make_shared<progress_counter>()});
+  auto fails = [&](auto... what) {
+    auto pending = request(sim.self.ptr(), rank, 100, what...);
+    sim.run();
+    bool failed = false;
+    std::move(pending).receive([] {}, [&](caf::error&) { failed = true; });
+    return failed;
+  };
+  CHECK(fails(restore_atom_v, std::string{"v000002"}));
+  CHECK(fails(train_atom_v, rank_job{batch_at(1, stage_kind::sft).what, true}));
+  CHECK(model->log == std::vector<std::string>{"load v000002"});
+  CHECK(model.use_count() == 1); // So others see that it is gone.
 }
 
 TEST_CASE("a rank that fails ends the learner with its reason",
@@ -215,12 +277,7 @@ TEST_CASE("a rank that dies ends the learner", "[actors][learner]") {
 
 TEST_CASE("a journal of another history is refused", "[actors][learner]") {
   fixture f;
-  {
-    checkpoint_store store{f.folder, 3};
-    checkpoint_info info{2, 99, "sft", {}};
-    REQUIRE(store.write(info, [](auto&) { return result<void>{}; }));
-  }
-  f.script.attached.hashes = {11, 22};
+  f.put_checkpoint(2, 99);
   f.start(stages(3));
   f.sim.advance(10);
   REQUIRE(f.reason);

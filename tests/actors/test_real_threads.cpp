@@ -13,11 +13,14 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace swage;
 
@@ -71,7 +74,8 @@ rollout_tools make_tools() {
 class running_node {
 public:
   running_node(const config& settings, const node_config& me, bool head,
-               const std::filesystem::path& out) {
+               const std::filesystem::path& out,
+               std::vector<std::shared_ptr<trainer>> learners = {}) {
     made_.settings = settings;
     made_.options.out = out;
     made_.options.incarnation = 1;
@@ -84,7 +88,8 @@ public:
     for (uint32_t i = 0; i < me.actors.verifier; ++i)
       made_.judges.push_back(make_alternating_judge(made_.gate));
     if (me.actors.learner > 0) {
-      for (uint32_t i = 0; i < me.actors.learner; ++i)
+      made_.learners = std::move(learners);
+      while (made_.learners.size() < me.actors.learner)
         made_.learners.push_back(std::make_shared<test::noting_trainer>());
       made_.mirror = std::make_shared<test::constant_scorer>(-1.f);
     }
@@ -163,6 +168,30 @@ struct scratch {
   }
 };
 
+/// Two ranks as collectives join them: the first one's step lasts until the
+/// second one's trainer is gone, or for too long. The second one throws.
+struct broken_pair {
+  struct first : test::noting_trainer {
+    explicit first(broken_pair& p) : pair(p) {}
+    result<step_report> step(std::span<const train_sample>,
+                             const train_options&) override {
+      pair.seen = pair.gone.get_future().wait_for(std::chrono::seconds{20})
+                  == std::future_status::ready;
+      return fail(ec::infra, "rank 0 cannot reach the others");
+    }
+    broken_pair& pair;
+  };
+
+  struct second : test::noting_trainer {
+    explicit second(broken_pair& p) : pair(p) { throws = true; }
+    ~second() override { pair.gone.set_value(); }
+    broken_pair& pair;
+  };
+
+  std::promise<void> gone;
+  std::atomic<bool> seen{false}; ///< By the first one, in time.
+};
+
 void check_whole(const memory_journal& journal) {
   REQUIRE(journal.batches().size() == rl_steps);
   for (auto& [step, batch] : journal.batches())
@@ -185,6 +214,21 @@ TEST_CASE("a run in one process ends on its own", "[actors][threads]") {
   INFO(node.reason());
   REQUIRE(code == 0);
   check_whole(node.journal());
+}
+
+TEST_CASE("ranks do not wait for one that threw", "[actors][threads]") {
+  scratch folder;
+  auto settings = make_settings();
+  node_config me{"head", "", {.rollout = 1, .verifier = 1, .learner = 2}};
+  settings.actors = me.actors;
+  broken_pair pair;
+  {
+    running_node node{settings, me, true, folder.path,
+                      {std::make_shared<broken_pair::first>(pair),
+                       std::make_shared<broken_pair::second>(pair)}};
+    CHECK(node.wait() == 3);
+  }
+  CHECK(pair.seen);
 }
 
 TEST_CASE("a run over two connected systems ends in both",

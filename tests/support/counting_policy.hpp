@@ -145,6 +145,8 @@ public:
 
   result<void> load(const std::filesystem::path& from) override {
     log.push_back("load " + from.filename().string());
+    if (!refuse_load.empty())
+      return fail(ec::corrupt, refuse_load);
     return {};
   }
 
@@ -152,6 +154,7 @@ public:
   std::vector<double> decays; ///< Of each step.
   std::vector<int> threads; ///< Of each step.
   std::string refuse; ///< Not empty: every step fails with it.
+  std::string refuse_load; ///< Not empty: every load fails with it.
   bool throws = false;
 };
 

@@ -202,7 +202,7 @@ topology_walk::process* topology_walk::some_process(bool may_be_head) {
 
 topology_walk::process* topology_walk::learner() {
   for (auto& one : processes_)
-    if (one->alive && !one->replaced && !one->made.learners.empty())
+    if (one->alive && !one->replaced && one->spawned.here.learner)
       return one.get();
   return nullptr;
 }

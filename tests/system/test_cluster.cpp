@@ -209,6 +209,9 @@ TEST_CASE("a run survives the death of each of its processes",
 TEST_CASE("an interrupted run ends in order with a checkpoint", "[system][slow]") {
   three_nodes run;
   REQUIRE(run.reaches(1, 240));
+  CHECK(run.output("trainer")
+          .find("learner.threads = 1 is less than actors.learner = 2")
+        != std::string::npos);
   run.node("head").signal(SIGTERM);
   for (auto* name : {"head", "writer", "trainer"}) {
     auto code = run.node(name).wait(60);

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   }
   write_random_weights(argv[1]);
   generator_options options{.max_live = 128, .max_tokens = 512, .threads = 1};
-  auto policy = make_torch_generator(argv[1], options, 0);
+  auto policy = make_generator(argv[1], options, 0);
   if (!policy)
     give_up(policy.error());
   for (std::string line; std::getline(std::cin, line);) {

@@ -35,7 +35,7 @@ using namespace swage::bench;
 class loop_at_work {
 public:
   loop_at_work(const std::filesystem::path& policy, measure_gate& gate)
-    : gate_{gate}, model_{value_or_exit(make_torch_generator(
+    : gate_{gate}, model_{value_or_exit(make_generator(
                      policy, {.max_live = 256, .threads = 1}, 1))},
       student_{std::move(
         value_or_exit(make_torch_trainers(policy, {}, 1, 1, 0)).front())},

@@ -13,15 +13,14 @@ policy_factory make_policy_factory(const config& settings) {
     options.recompute_cache = settings.rollout.kv_on_weight_update
                               == "recompute";
     options.threads = settings.rollout.threads;
-    return make_torch_generator(settings.policy.path, options,
-                                settings.run.seed);
+    return make_generator(settings.policy.path, options, settings.run.seed);
   };
   out.make_trainers = [settings](uint32_t ranks) {
     return make_torch_trainers(settings.policy.path, {}, settings.run.seed,
                                ranks, settings.faults.stall_timeout_s);
   };
   out.make_scorer = [settings] {
-    return make_torch_scorer(settings.policy.path, settings.learner.threads);
+    return make_scorer(settings.policy.path, settings.learner.threads);
   };
   return out;
 }

@@ -80,12 +80,12 @@ result<sampler> sampler::open(const fs::path& checkpoint,
   auto tokens = tokenizer::load(checkpoint / "tokenizer.json");
   if (!tokens)
     return tl::unexpected{tokens.error()};
-  auto policy = make_torch_generator(checkpoint,
-                                     {.max_live = settings.rollout.max_live,
-                                      .max_tokens = settings.policy.max_tokens,
-                                      .recompute_cache = false,
-                                      .threads = settings.rollout.threads},
-                                     settings.run.seed);
+  auto policy = make_generator(checkpoint,
+                               {.max_live = settings.rollout.max_live,
+                                .max_tokens = settings.policy.max_tokens,
+                                .recompute_cache = false,
+                                .threads = settings.rollout.threads},
+                               settings.run.seed);
   if (!policy)
     return tl::unexpected{policy.error()};
   sampler made;

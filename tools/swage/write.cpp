@@ -5,6 +5,7 @@
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/option_checks.hpp"
 #include "tools/swage/sampler.hpp"
+#include "tools/swage/taught.hpp"
 #include "tools/swage/terminal_progress.hpp"
 #include "tools/swage/verdict_text.hpp"
 
@@ -128,9 +129,9 @@ int write(const write_arguments& given) {
   auto loaded = load_named(**judge, *what, given.task);
   if (!loaded)
     return report(loaded.error());
-  if (needs_programs(settings->tasks) && loaded->program.empty())
-    log_warning("the policy was taught tasks of operators that it knows by "
-                "name, and this module has others: expect little of it");
+  if (needs_programs(settings->tasks))
+    if (auto complaint = taught_complaint(*loaded, settings->tasks))
+      log_warning(*complaint);
   auto policy = sampler::open(checkpoint->directory, *settings);
   if (!policy)
     return report(policy.error());

@@ -28,8 +28,8 @@ parallel_runner on_torch_threads(int threads) {
 } // namespace
 
 result<std::unique_ptr<generator>>
-make_torch_generator(const fs::path& directory,
-                     const generator_options& options, uint64_t seed) {
+make_generator(const fs::path& directory, const generator_options& options,
+               uint64_t seed) {
   auto config = load_model_config(directory / "config.json");
   if (!config)
     return tl::unexpected<error>(config.error());
@@ -60,8 +60,8 @@ make_torch_trainers(const fs::path& directory, const optimizer_options& options,
   return out;
 }
 
-result<std::unique_ptr<scorer>> make_torch_scorer(const fs::path& directory,
-                                                  int threads) {
+result<std::unique_ptr<scorer>> make_scorer(const fs::path& directory,
+                                            int threads) {
   auto config = load_model_config(directory / "config.json");
   if (!config)
     return tl::unexpected<error>(config.error());

@@ -40,8 +40,8 @@ TEST_CASE("rollout, scorer and trainer agree at equal weights",
   test::temporary_folder folder;
   test::run_oracle({"model", folder.path().string(), "untied"});
   generator_options options{.max_live = 24, .max_tokens = 160, .threads = 2};
-  auto policy = value_of(make_torch_generator(folder.path(), options, 0));
-  auto scorer = value_of(make_torch_scorer(folder.path(), 1));
+  auto policy = value_of(make_generator(folder.path(), options, 0));
+  auto scorer = value_of(make_scorer(folder.path(), 1));
   auto trainer = value_of(torch_trainer::open(folder.path(), {}, 0));
   set_torch_threads(1);
   for (uint64_t id = 0; id < 64; ++id) {
@@ -93,7 +93,7 @@ TEST_CASE("a trainer's snapshot moves the rollout with it", "[policy][floor]") {
   test::temporary_folder folder;
   test::run_oracle({"model", folder.path().string()});
   generator_options options{.max_live = 4, .max_tokens = 128};
-  auto policy = value_of(make_torch_generator(folder.path(), options, 0));
+  auto policy = value_of(make_generator(folder.path(), options, 0));
   auto trainer = value_of(torch_trainer::open(folder.path(), {}, 0));
   train_sample sample{{1, 2, 3}, {4, 5, 6, 8, 7}, {}, 1, true};
   train_options how;
