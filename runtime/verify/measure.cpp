@@ -233,7 +233,7 @@ measurement session::run(python_process& from, const artifact& code,
                          const artifact* against, const measurer& owner,
                          machine& shared) {
   auto start = steady_clock::now();
-  auto key = fmt::format("{} {}", what_.key, pool_cases_);
+  auto key = fmt::format("{} {} {}", what_.key, pool_cases_, eval_.threads);
   at_ = shared.stands.take(key);
   bool going = prepare(from, code, against);
   if (going) {
@@ -275,7 +275,8 @@ bool session::prepare(python_process& from, const artifact& code,
     at_ = std::move(*made);
   }
   if (against_module_ && !at_->reference) {
-    auto made = timed_process::reference(from, what_, at_->state(),
+    auto made = timed_process::reference(from, what_,
+                                         {at_->state(), eval_.threads},
                                          at_->memory(), at_->results());
     if (!made)
       return end(made.error());

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -115,7 +116,8 @@ timed_process::candidate(python_process& from, const artifact& code,
 
 result<std::unique_ptr<timed_process>>
 timed_process::reference(python_process& from, const judged_task& what,
-                         uint64_t state, const shared_memory& memory,
+                         const reference_options& how,
+                         const shared_memory& memory,
                          const shared_memory& results) {
   auto channel = control_channel::create(what.args, memory, {});
   if (!channel)
@@ -128,7 +130,8 @@ timed_process::reference(python_process& from, const judged_task& what,
   self->is_reference_ = true;
   json specification{{"source", what.reference},
                      {"seed", std::to_string(what.seed)},
-                     {"state", std::to_string(state)},
+                     {"state", std::to_string(how.state)},
+                     {"threads", std::max(how.threads, 1)},
                      {"results", offsets},
                      {"facts",
                       {{"changed_inputs", what.changed_inputs},

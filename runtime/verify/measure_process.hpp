@@ -20,6 +20,12 @@ namespace swage {
 /// Seconds, or why there are none.
 using timing = tl::expected<double, rejection>;
 
+/// How the task's own module is called.
+struct reference_options {
+  uint64_t state = 0; ///< Seed of its state.
+  int threads = 1;    ///< As many as the candidate has.
+};
+
 /// A process that is timed: a reference or a candidate, forked from one and
 /// the same warm template (timing_template.py). Ends with this object.
 class timed_process {
@@ -35,8 +41,9 @@ public:
   /// whose `reference_cases` cases stand for requests, and stores results in
   /// the outputs of `results`.
   static result<std::unique_ptr<timed_process>>
-  reference(python_process& from, const judged_task& what, uint64_t state,
-            const shared_memory& memory, const shared_memory& results);
+  reference(python_process& from, const judged_task& what,
+            const reference_options& how, const shared_memory& memory,
+            const shared_memory& results);
 
   ~timed_process();
 

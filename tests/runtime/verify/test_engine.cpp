@@ -191,6 +191,41 @@ TEST_CASE("a timing template that dies is nobody's fault", "[verify][engine]") {
   CHECK(shared().verify(task, {"k", right}, {}).ok());
 }
 
+TEST_CASE("eager has as many threads as the candidate", "[verify][engine]") {
+  task counted;
+  counted.reference = R"(
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 * torch.get_num_threads()
+
+
+def get_inputs():
+    return [torch.randn(64, 1024)]
+)";
+  std::string twice = R"(
+extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows * columns; ++i)
+    y[i] = x[i] * 2;
+}
+)";
+  counted.eval.excessive_speedup = 1e9;
+  auto outcome = shared().verify(counted, {"l", twice}, {});
+  INFO(outcome.detail);
+  REQUIRE(outcome.ok());
+  // What is right when tested is still one thread's; and of the timed calls not
+  // every one is compared.
+  counted.eval.threads = 2;
+  auto told = category::correctness_tolerance;
+  for (int i = 0; i < 5 && outcome.kind != told; ++i)
+    outcome = shared().verify(counted,
+                              {"l", twice + fmt::format("// {}\n", i)}, {});
+  CHECK(outcome.kind == told);
+  CHECK(outcome.detail.find("when timed") != std::string::npos);
+}
+
 TEST_CASE("strided inputs, integers and several outputs are judged",
           "[verify][engine]") {
   task mixed;
