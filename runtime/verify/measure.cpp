@@ -74,12 +74,20 @@ constexpr double max_outside_share = 0.1;
 /// And beyond what its empty calls took, in a whole measurement.
 constexpr double max_outside_sum_s = 0.002;
 
+/// A call of eager may take as many times what it took when it was loaded.
+constexpr double eager_patience = 20;
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr uint64_t pool_bytes = uint64_t{64} << 20;
 
 double since(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+/// Eager is right, however slow: what a candidate may take is no limit to it.
+double eager_limit_s(const judged_task& what, const eval_spec& eval) {
+  return std::max(eval.run_timeout_s, eager_patience * what.forward_s);
 }
 
 /// What measurements of one engine share.
@@ -412,7 +420,7 @@ bool session::one_pair() {
 /// The interpreter is warm from the empty call just before.
 bool session::time_module(reading& of) {
   auto& side = *reference_;
-  auto limit = eval_.run_timeout_s;
+  auto limit = eager_limit_s(what_, eval_);
   at_->hand_over();
   auto ready = side.prepare(limit);
   auto bare = ready ? side.settle(limit) : ready;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 namespace swage {
@@ -77,14 +78,15 @@ private:
   result<void> adopt(int64_t pid);
   timing ask(control::request_kind kind, uint32_t which, double timeout_s);
   timing wait(double timeout_s);
-  rejection end_of_candidate();
+  tl::unexpected<rejection> end_of_process();
+  tl::unexpected<rejection> refuse(rejection why) const;
 
   python_process& from_;
   control_channel channel_;
   signature args_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
-  double cpu_limit_s_ = 0;
+  double cpu_limit_s_ = std::numeric_limits<double>::infinity();
   uint64_t oom_kills_ = 0; ///< When it was started.
   bool is_reference_ = false;
   bool confined_ = false;

@@ -35,6 +35,13 @@ extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) 
 }
 )";
 
+constexpr const char* twice = R"(
+extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows * columns; ++i)
+    y[i] = x[i] * 2;
+}
+)";
+
 task sine() {
   task out;
   out.reference = reference;
@@ -187,7 +194,7 @@ TEST_CASE("a timing template that dies is nobody's fault", "[verify][engine]") {
   shared().on_measure = nullptr;
   INFO(outcome.detail);
   CHECK(is_uncharged(outcome.kind));
-  CHECK(outcome.detail.find("template died") != std::string::npos);
+  CHECK(outcome.detail.find("timing_template.py died") != std::string::npos);
   CHECK(shared().verify(task, {"k", right}, {}).ok());
 }
 
@@ -205,12 +212,6 @@ class Model(torch.nn.Module):
 def get_inputs():
     return [torch.randn(64, 1024)]
 )";
-  std::string twice = R"(
-extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) {
-  for (int64_t i = 0; i < rows * columns; ++i)
-    y[i] = x[i] * 2;
-}
-)";
   counted.eval.excessive_speedup = 1e9;
   auto outcome = shared().verify(counted, {"l", twice}, {});
   INFO(outcome.detail);
@@ -221,9 +222,37 @@ extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) 
   auto told = category::correctness_tolerance;
   for (int i = 0; i < 5 && outcome.kind != told; ++i)
     outcome = shared().verify(counted,
-                              {"l", twice + fmt::format("// {}\n", i)}, {});
+                              {"l", fmt::format("{}// {}\n", twice, i)}, {});
   CHECK(outcome.kind == told);
   CHECK(outcome.detail.find("when timed") != std::string::npos);
+}
+
+TEST_CASE("eager may be slower than a candidate may be",
+          "[verify][engine]") {
+  task slow;
+  slow.reference = R"(
+import time
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        time.sleep(0.25)
+        return x * 2
+
+
+def get_inputs():
+    return [torch.randn(64, 1024)]
+)";
+  slow.eval.trials = 1;
+  slow.eval.stress = 0;
+  slow.eval.run_timeout_s = 0.2;
+  slow.eval.excessive_speedup = 1e9;
+  auto outcome = shared().verify(slow, {"m", twice}, {});
+  INFO(outcome.detail);
+  CHECK(outcome.ok());
+  CHECK(outcome.times.reference_s > slow.eval.run_timeout_s);
 }
 
 TEST_CASE("strided inputs, integers and several outputs are judged",

@@ -28,7 +28,7 @@ python_process& warm() {
   return **made;
 }
 
-/// A module from its forward's lines, which add to `self.calls`.
+/// A module from its forward's last line, in which `timed` tells who calls it.
 task counting(const std::string& forward) {
   task out;
   out.reference = fmt::format(R"(
@@ -46,6 +46,7 @@ class Model(torch.nn.Module):
 
     def forward(self, x):
         self.calls += 1
+        timed = "timing" in sys.argv[0]
         {}
 
 
@@ -106,4 +107,53 @@ TEST_CASE("a reference keeps the threads that it is given",
     for (size_t i = 0; i < 100; ++i)
       CHECK(one.result(i) == 3 * one.input(i));
   }
+}
+
+TEST_CASE("a reference that ends its turn says how", "[verify][measure]") {
+  struct row {
+    const char* forward;
+    double limit_s;
+    category kind;
+    const char* said;
+  };
+  constexpr auto measured = category::infra_measurement;
+  for (const auto& [forward, limit_s, kind, said] : {
+         row{"time.sleep(30 * timed); return x * 2", 0.1,
+             category::infra_timeout,
+             "the reference: did not return within 0.1 s"},
+         row{"assert not timed; return x * 2", 60, measured,
+             "the reference: uncaught exception"},
+         row{"os._exit(5) if timed else 0; return x * 2", 60, measured,
+             "the reference: exited with status 5"},
+         row{"os.kill(os.getpid(), 6 * timed); return x * 2", 60, measured,
+             "the reference: ended by signal 6"},
+         row{"os.kill(os.getpid(), 9 * timed); return x * 2", 60,
+             category::infra_worker, "killed from outside"},
+       }) {
+    CAPTURE(forward);
+    timed one{forward};
+    auto time = one.side->call(limit_s);
+    REQUIRE_FALSE(time);
+    INFO(time.error().detail);
+    CHECK(time.error().kind == kind);
+    CHECK(time.error().detail.find(said) != std::string::npos);
+  }
+}
+
+TEST_CASE("a reference that cannot start says how it ended",
+          "[verify][measure]") {
+  auto loaded = judge().load(counting("return x * 2"));
+  REQUIRE(loaded);
+  auto broken = **loaded;
+  broken.reference += "\nraise ValueError\n";
+  secret_seeds seeds{7};
+  auto at = timing_stand::open({**loaded, judge(), seeds}, 1);
+  REQUIRE(at);
+  auto side = timed_process::reference(warm(), broken, {}, (*at)->memory(),
+                                       (*at)->results());
+  REQUIRE(side);
+  auto ready = (*side)->confine(60);
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().kind == category::infra_worker);
+  CHECK(ready.error().detail.find("exited with status 3") != std::string::npos);
 }
