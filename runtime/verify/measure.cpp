@@ -304,8 +304,8 @@ bool session::prepare(python_process& from, const artifact& code,
   if (!made)
     return end(made.error());
   candidate_ = std::move(*made);
-  // The pool is filled before others have to wait for this.
-  if (auto done = at_->next_inputs(tools()); !done)
+  // Before others have to wait for this.
+  if (auto done = at_->refill(tools()); !done)
     return end(done.error());
   auto* module = new_reference_ ? reference_ : nullptr;
   for (auto* one : {module, candidate_.get(), other_.get()})
@@ -396,7 +396,7 @@ bool session::one_pair() {
     bool is_reference = (turn == 0) == reference_first;
     // The reference's turn shows its inputs: the candidate gets others, where
     // they cost nothing.
-    if (turn > 0 && what_.can_splice)
+    if (turn > 0 && at_->can_mix(what_))
       if (auto done = at_->next_inputs(tools()); !done)
         return end(done.error());
     bool done = !is_reference     ? time_artifact(*candidate_, candidate)

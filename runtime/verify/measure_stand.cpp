@@ -140,11 +140,15 @@ result<void> timing_stand::fill(const draw_tools& tools) {
   return done;
 }
 
+result<void> timing_stand::refill(const draw_tools& tools) {
+  if (unused_ > 0 || (filled_ && can_mix(tools.what)))
+    return {};
+  return fill(tools);
+}
+
 result<void> timing_stand::next_inputs(const draw_tools& tools) {
-  bool can_mix = tools.what.can_splice && drawn_cases() > 1 && filled_;
-  if (unused_ == 0 && !can_mix)
-    if (auto done = fill(tools); !done)
-      return done;
+  if (auto done = refill(tools); !done)
+    return done;
   if (unused_ > 0)
     present_ = drawn_cases() - unused_--;
   else

@@ -32,6 +32,15 @@ public:
   static result<std::unique_ptr<timing_stand>> open(const draw_tools& tools,
                                                     uint32_t pool_cases);
 
+  /// Fills the pool if it is of no more use: what `next_inputs` draws later,
+  /// others have to wait for.
+  result<void> refill(const draw_tools& tools);
+
+  /// Whether inputs cost nothing: those that are used up can be mixed.
+  bool can_mix(const judged_task& what) const {
+    return what.can_splice && drawn_cases() > 1;
+  }
+
   /// Chooses inputs of which no call has seen a row: drawn ones, or when those
   /// are used up a mixture of two, element by element, where that makes an
   /// input.

@@ -255,6 +255,55 @@ def get_inputs():
   CHECK(outcome.times.reference_s > slow.eval.run_timeout_s);
 }
 
+TEST_CASE("a pair of large inputs costs one draw", "[verify][engine]") {
+  test::scratch_folder counts;
+  task large;
+  large.reference = fmt::format(R"(
+import torch
+
+
+def count(what):
+    with open("{}/" + what, "a") as file:
+        file.write(".")
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        count("calls")
+        return x[:64] * 2
+
+
+def get_inputs():
+    count("draws")
+    return [torch.rand(2100, 4096)]
+)",
+                                counts.path.string());
+  auto counted = [&](const char* what) {
+    return test::read_file(counts.path / what).size();
+  };
+  large.eval.trials = 1;
+  large.eval.stress = 0;
+  large.eval.timing_pairs = 1;
+  large.eval.excessive_speedup = 1e9;
+  size_t draws = 0, calls = 0;
+  shared().on_measure = [&](bool begins) {
+    draws = counted("draws") - (begins ? 0 : draws);
+    calls = counted("calls") - (begins ? 0 : calls);
+  };
+  auto outcome = shared().verify(large, {"n", R"(
+extern "C" void kernel(const float* x, float* y, int64_t, int64_t columns) {
+  for (int64_t i = 0; i < 64 * columns; ++i)
+    y[i] = x[i] * 2;
+}
+)"},
+                                 {});
+  shared().on_measure = nullptr;
+  INFO(outcome.detail);
+  REQUIRE(outcome.ok());
+  // The first pair's were drawn before; and some calls only compare.
+  CHECK(draws < calls);
+}
+
 TEST_CASE("strided inputs, integers and several outputs are judged",
           "[verify][engine]") {
   task mixed;

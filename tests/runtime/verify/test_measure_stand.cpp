@@ -84,3 +84,35 @@ TEST_CASE("each element of a mixture was drawn at its place",
         return one.compare(at, element, input, at, element) == 0;
       }));
 }
+
+TEST_CASE("a pool is drawn once for as many calls as it has cases",
+          "[verify][measure]") {
+  auto loaded = judge().load(table("torch.randperm(64)"));
+  REQUIRE(loaded);
+  secret_seeds seeds{7}, same{7};
+  draw_tools tools{**loaded, judge(), seeds};
+  auto stand = timing_stand::open(tools, pool_cases);
+  REQUIRE(stand);
+  for (int i = 0; i < 2; ++i)
+    REQUIRE((*stand)->refill(tools));
+  for (uint32_t i = 0; i < pool_cases; ++i)
+    REQUIRE((*stand)->next_inputs(tools));
+  // Of the state two, of each case one.
+  for (uint32_t i = 0; i < 2 + pool_cases; ++i)
+    (void)same.next();
+  CHECK(seeds.next() == same.next());
+}
+
+TEST_CASE("inputs are mixed only out of two", "[verify][measure]") {
+  auto can_mix = [](const char* inputs, uint32_t cases) {
+    auto loaded = judge().load(table(inputs));
+    REQUIRE(loaded);
+    secret_seeds seeds{7};
+    auto stand = timing_stand::open({**loaded, judge(), seeds}, cases);
+    REQUIRE(stand);
+    return (*stand)->can_mix(**loaded);
+  };
+  CHECK(can_mix("torch.rand(16, 33)", 2));
+  CHECK_FALSE(can_mix("torch.rand(16, 33)", 1));
+  CHECK_FALSE(can_mix("torch.randperm(64)", 2));
+}
