@@ -176,6 +176,15 @@ void timing_stand::withdraw() {
     std::ranges::fill(memory_->input(0, i), std::byte{0});
 }
 
+void timing_stand::clear() {
+  withdraw();
+  memory_->poison(0);
+  memory_->reset_canaries(0);
+  // Nobody reads them, but a candidate may write there.
+  for (uint32_t i = 1; i < memory_->cases(); ++i)
+    memory_->release(i);
+}
+
 void timing_stand::poison() {
   memory_->poison(0);
   // Filling may have gone past the caches.
@@ -202,6 +211,7 @@ void stand_rack::keep(const std::string& key,
                       std::unique_ptr<timing_stand> used) {
   if (used->bytes() > max_kept_bytes)
     return;
+  used->clear();
   stands_.push_front({key, std::move(used)});
   if (stands_.size() > max_stands)
     stands_.pop_back();

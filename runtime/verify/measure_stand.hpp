@@ -54,6 +54,9 @@ public:
   /// Takes away what lies there.
   void withdraw();
 
+  /// Takes away all that a candidate saw or wrote.
+  void clear();
+
   /// Poisons the outputs, and leaves them in the caches as eager's own are.
   void poison();
 
@@ -95,7 +98,8 @@ public:
   /// Takes a task's stand out, if there is one.
   std::unique_ptr<timing_stand> take(const std::string& key);
 
-  /// Puts it back for the next candidate; a large one is not kept.
+  /// Puts it back for the next candidate, which finds nothing of this one's; a
+  /// large one is not kept.
   void keep(const std::string& key, std::unique_ptr<timing_stand> used);
 
   void clear() { stands_.clear(); }

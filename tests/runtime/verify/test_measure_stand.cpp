@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -115,4 +117,35 @@ TEST_CASE("inputs are mixed only out of two", "[verify][measure]") {
   CHECK(can_mix("torch.rand(16, 33)", 2));
   CHECK_FALSE(can_mix("torch.rand(16, 33)", 1));
   CHECK_FALSE(can_mix("torch.randperm(64)", 2));
+}
+
+TEST_CASE("a kept stand holds nothing of an earlier candidate",
+          "[verify][measure]") {
+  auto loaded = judge().load(table("torch.rand(16, 33)"));
+  REQUIRE(loaded);
+  secret_seeds seeds{7};
+  draw_tools tools{**loaded, judge(), seeds};
+  auto stand = timing_stand::open(tools, pool_cases);
+  REQUIRE(stand);
+  REQUIRE((*stand)->next_inputs(tools));
+  (*stand)->hand_over();
+  auto& memory = (*stand)->memory();
+  for (uint32_t i = 0; i < memory.cases(); ++i) {
+    // Its pages are writable to their ends.
+    auto written = memory.output(i, 0);
+    std::fill(written.data() - 8, written.data() + written.size(),
+              std::byte{7});
+  }
+  stand_rack rack;
+  rack.keep("a", std::move(*stand));
+  auto kept = rack.take("a");
+  REQUIRE(kept);
+  auto all = [](std::span<std::byte> bytes, std::byte value) {
+    return std::ranges::all_of(bytes, [=](auto x) { return x == value; });
+  };
+  CHECK(all(kept->memory().input(0, 0), std::byte{0}));
+  for (uint32_t i = 0; i < kept->memory().cases(); ++i) {
+    CHECK(all(kept->memory().output(i, 0), std::byte{i == 0 ? 0xff : 0}));
+    CHECK_FALSE(kept->memory().damaged(i));
+  }
 }
