@@ -41,9 +41,10 @@ public:
     return what.can_splice && drawn_cases() > 1;
   }
 
-  /// Chooses inputs of which no call has seen a row: drawn ones, or when those
+  /// Chooses the next inputs: drawn ones that no call has seen, or when those
   /// are used up a mixture of two, element by element, where that makes an
-  /// input.
+  /// input. The rows of a mixture are new if they are not short; its elements
+  /// are not.
   result<void> next_inputs(const draw_tools& tools);
 
   /// Copies them to where a call reads them, and does no more: a process that
