@@ -7,6 +7,7 @@ import time
 import torch
 
 from judge_settings import restore
+from judge_splice import TOGETHER, keep_traits, spliced
 from judge_task import (
     DTYPES,
     LARGE_BYTES,
@@ -147,7 +148,7 @@ class Reference:
             other = self.inputs(change, kind)
             if not self.can_splice:
                 return other
-            tensors = [_spliced(a, b) for a, b in zip(tensors, other)]
+            tensors = [spliced(a, b) for a, b in zip(tensors, other)]
         return tensors
 
     def draw_state(self, seed):
@@ -332,13 +333,15 @@ class Reference:
         parts, and element by element, as the timer does."""
         if self.forward_s > SLOW_S:
             return False
-        self.can_splice = True
         try:
-            parts = self.inputs(seed, change=seed + 1)
-            pairs = zip(self.inputs(seed), self.inputs(seed + 1))
-            mixture = [_mixed(a, b) for a, b in pairs]
-            results = self.forward(parts, seed) + self.forward(mixture, seed)
-        except Exception:  # Such as a matrix that has to be symmetric.
+            if not keep_traits(lambda n: self.inputs(seed + n)):
+                return False
+            pairs = list(zip(self.inputs(seed), self.inputs(seed + 1)))
+            results = []
+            for together in TOGETHER:
+                made = [together(a, b) for a, b in pairs]
+                results += self.forward(made, seed)
+        except Exception:  # Such as tensors that have to fit each other.
             return False
         return all(is_finite(x) for _, x in results)
 
@@ -384,31 +387,3 @@ def _same(a, b):
     return (
         a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
     )
-
-
-def _spliced(first, second):
-    """`first` in its early elements, `second` from the middle on."""
-    if first.numel() < 2 or not same_structure(first, second):
-        return second
-    flat = first.reshape(-1).clone()
-    half = flat.numel() // 2
-    flat[half:] = second.reshape(-1)[half:]
-    return _as_strided(flat.view(first.shape), second)
-
-
-def _mixed(first, second):
-    """Each element from one of two tensors."""
-    if not same_structure(first, second):
-        return second
-    chosen = torch.rand(first.shape) < 0.5
-    return _as_strided(torch.where(chosen, first, second), second)
-
-
-def _as_strided(values, like):
-    """The values with the strides of `like`, or that where they share elements
-    (strides of zero)."""
-    out = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype)
-    try:
-        return out.copy_(values)
-    except RuntimeError:
-        return like

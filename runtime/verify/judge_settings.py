@@ -29,13 +29,15 @@ def keep_all_digits():
 
 @functools.cache
 def threads():
-    """Of this process, as they were before any task's code ran."""
+    """Of this process, as they were at the first call, which comes before any
+    task's code."""
     return torch.get_num_threads()
 
 
 def restore(dtype=torch.float32):
-    """Sets everything but the gradient mode to what a process begins with.
-    `dtype` is the default that the task chose."""
+    """Sets what is named here to what any call of a task begins with; the
+    gradient mode is the caller's. `dtype` is the default that the task chose.
+    """
     # The device first: it changes what other calls do.
     torch.set_default_device(None)
     torch.set_default_dtype(dtype)

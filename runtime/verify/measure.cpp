@@ -79,12 +79,20 @@ constexpr double max_waiting_s = 5e-6;
 /// And beyond what its empty calls took, in a whole measurement.
 constexpr double max_outside_sum_s = 0.002;
 
+/// A call of eager may take as many times what it took when it was loaded.
+constexpr double eager_patience = 20;
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr uint64_t pool_bytes = uint64_t{64} << 20;
 
 double since(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+/// Eager is right, however slow: what a candidate may take is no limit to it.
+double eager_limit_s(const judged_task& what, const eval_spec& eval) {
+  return std::max(eval.run_timeout_s, eager_patience * what.forward_s);
 }
 
 /// What measurements of one engine share.
@@ -237,7 +245,7 @@ measurement session::run(python_process& from, const artifact& code,
                          const artifact* against, const measurer& owner,
                          machine& shared) {
   auto start = steady_clock::now();
-  auto key = fmt::format("{} {}", what_.key, pool_cases_);
+  auto key = fmt::format("{} {} {}", what_.key, pool_cases_, eval_.threads);
   at_ = shared.stands.take(key);
   bool going = prepare(from, code, against);
   if (going) {
@@ -279,7 +287,8 @@ bool session::prepare(python_process& from, const artifact& code,
     at_ = std::move(*made);
   }
   if (against_module_ && !at_->reference) {
-    auto made = timed_process::reference(from, what_, at_->state(),
+    auto made = timed_process::reference(from, what_,
+                                         {at_->state(), eval_.threads},
                                          at_->memory(), at_->results());
     if (!made)
       return end(made.error());
@@ -299,8 +308,8 @@ bool session::prepare(python_process& from, const artifact& code,
   if (!made)
     return end(made.error());
   candidate_ = std::move(*made);
-  // The pool is filled before others have to wait for this.
-  if (auto done = at_->next_inputs(tools()); !done)
+  // Before others have to wait for this.
+  if (auto done = at_->refill(tools()); !done)
     return end(done.error());
   auto* module = new_reference_ ? reference_ : nullptr;
   for (auto* one : {module, candidate_.get(), other_.get()})
@@ -395,7 +404,7 @@ bool session::one_pair() {
     bool is_reference = (turn == 0) == reference_first;
     // The reference's turn shows its inputs: the candidate gets others, where
     // they cost nothing.
-    if (turn > 0 && what_.can_splice)
+    if (turn > 0 && at_->can_mix(what_))
       if (auto done = at_->next_inputs(tools()); !done)
         return end(done.error());
     bool done = !is_reference     ? time_artifact(*candidate_, candidate)
@@ -420,7 +429,7 @@ bool session::one_pair() {
 /// The interpreter is warm from the empty call just before.
 bool session::time_module(reading& of) {
   auto& side = *reference_;
-  auto limit = eval_.run_timeout_s;
+  auto limit = eager_limit_s(what_, eval_);
   at_->hand_over();
   auto ready = side.prepare(limit);
   auto bare = ready ? side.settle(limit) : ready;

@@ -38,11 +38,12 @@ struct measure_options {
 };
 
 /// Times candidates against the task's own module: both in processes of one
-/// template, on one core, in turn, in random order, each call on inputs that
-/// neither has seen and with a flushed cache; the clock is this side's. What
-/// candidates write while they are timed is compared with what the reference
-/// gives for the same inputs, for a secret choice of the calls. One thread at
-/// a time.
+/// template, on the same cores, in turn, in random order, each pair on inputs
+/// that no earlier one has seen and that are in no cache; the clock is this
+/// side's. The two sides of a pair share their inputs only where those cannot
+/// be mixed. What candidates write while they are timed is compared with what
+/// the reference gives for the same inputs, for a secret choice of the calls.
+/// One thread at a time.
 class measurer {
 public:
   /// Starts the template, which is ready some seconds later.

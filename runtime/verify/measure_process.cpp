@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -71,10 +72,6 @@ result<int64_t> ask_for_fork(python_process& from, const char* op,
   return reply->value("pid", int64_t{-1});
 }
 
-tl::unexpected<rejection> refuse(category kind, std::string detail) {
-  return tl::unexpected<rejection>{rejection{kind, std::move(detail)}};
-}
-
 } // namespace
 
 timed_process::timed_process(python_process& from, control_channel channel,
@@ -114,7 +111,8 @@ timed_process::candidate(python_process& from, const artifact& code,
 
 result<std::unique_ptr<timed_process>>
 timed_process::reference(python_process& from, const judged_task& what,
-                         uint64_t state, const shared_memory& memory,
+                         const reference_options& how,
+                         const shared_memory& memory,
                          const shared_memory& results) {
   auto channel = control_channel::create(what.args, memory, {});
   if (!channel)
@@ -127,7 +125,8 @@ timed_process::reference(python_process& from, const judged_task& what,
   self->is_reference_ = true;
   json specification{{"source", what.reference},
                      {"seed", std::to_string(what.seed)},
-                     {"state", std::to_string(state)},
+                     {"state", std::to_string(how.state)},
+                     {"threads", std::max(how.threads, 1)},
                      {"results", offsets},
                      {"facts",
                       {{"changed_inputs", what.changed_inputs},
@@ -202,40 +201,58 @@ timing timed_process::ask(control::request_kind kind, uint32_t which,
 }
 
 timing timed_process::wait(double timeout_s) {
-  auto news = channel_.wait(timeout_s, pidfd_);
-  if (news == control_channel::news::done)
+  switch (channel_.wait(timeout_s, pidfd_)) {
+  case control_channel::news::done:
     return 0.0;
-  // Of the reference no fault is a candidate's.
-  if (is_reference_)
-    return refuse(category::infra_measurement,
-                  "the reference failed while it was timed");
-  if (news == control_channel::news::fault) {
-    auto why = channel_.explain(args_);
-    return refuse(why.kind, why.detail + ", while it was timed");
+  case control_channel::news::fault:
+    return refuse(channel_.explain(args_));
+  case control_channel::news::timeout:
+    return refuse({category::runtime_timeout,
+                   fmt::format("did not return within {} s", timeout_s)});
+  case control_channel::news::died:
+    break;
   }
-  if (news == control_channel::news::timeout)
-    return refuse(category::runtime_timeout,
-                  fmt::format("did not return within {} s, while it was timed",
-                              timeout_s));
-  return tl::unexpected<rejection>{end_of_candidate()};
+  return end_of_process();
 }
 
-rejection timed_process::end_of_candidate() {
-  // A candidate dies with the template, and may be seen to do so first.
-  for (auto start = steady::now(); steady::now() - start < template_death;
-       std::this_thread::sleep_for(std::chrono::milliseconds{1}))
-    if (from_.has_died())
-      return {category::infra_worker, "the timing template died"};
+tl::unexpected<rejection> timed_process::end_of_process() {
+  auto ours = [](std::string detail) {
+    return tl::unexpected<rejection>{
+      rejection{category::infra_worker, std::move(detail)}};
+  };
+  // A process dies with the template, and may be seen to do so first.
+  for (auto start = steady::now();
+       !from_.has_died() && steady::now() - start < template_death;)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
   auto reply = from_.ask({{"op", "ended"}, {"pid", pid_}}, {},
                          template_timeout_s);
   if (!reply)
-    return {category::infra_worker, reply.error().message};
-  if (!confined_ || !reply->value("ok", false))
-    return {category::infra_worker, "a timed process could not be confined"};
+    return ours(reply.error().message);
+  if (!reply->value("ok", false))
+    return ours(fmt::format("the timing template: {}",
+                            reply->value("what", std::string{})));
+  pid_ = -1;
   auto why = verdict_on({reply->value("status", 0),
                          reply->value("cpu_s", 0.0), cpu_limit_s_});
-  pid_ = -1;
-  return {why.kind, why.detail + ", while it was timed"};
+  if (!confined_)
+    return ours(fmt::format("a timed {}: {}",
+                            is_reference_ ? "reference could not start"
+                                          : "process could not be confined",
+                            why.detail));
+  return refuse(std::move(why));
+}
+
+/// Of the reference no fault is a candidate's.
+tl::unexpected<rejection> timed_process::refuse(rejection why) const {
+  if (is_reference_) {
+    if (!is_uncharged(why.kind))
+      why.kind = why.kind == category::runtime_timeout
+                   ? category::infra_timeout
+                   : category::infra_measurement;
+    why.detail = "the reference: " + why.detail;
+  }
+  why.detail += ", while it was timed";
+  return tl::unexpected<rejection>{std::move(why)};
 }
 
 } // namespace swage

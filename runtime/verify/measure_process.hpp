@@ -13,12 +13,19 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 namespace swage {
 
 /// Seconds, or why there are none.
 using timing = tl::expected<double, rejection>;
+
+/// How the task's own module is called.
+struct reference_options {
+  uint64_t state = 0; ///< Seed of its state.
+  int threads = 1;    ///< As many as the candidate has.
+};
 
 /// A process that is timed: a reference or a candidate, forked from one and
 /// the same warm template (timing_template.py). Ends with this object.
@@ -35,8 +42,9 @@ public:
   /// whose `reference_cases` cases stand for requests, and stores results in
   /// the outputs of `results`.
   static result<std::unique_ptr<timed_process>>
-  reference(python_process& from, const judged_task& what, uint64_t state,
-            const shared_memory& memory, const shared_memory& results);
+  reference(python_process& from, const judged_task& what,
+            const reference_options& how, const shared_memory& memory,
+            const shared_memory& results);
 
   ~timed_process();
 
@@ -70,14 +78,15 @@ private:
   result<void> adopt(int64_t pid);
   timing ask(control::request_kind kind, uint32_t which, double timeout_s);
   timing wait(double timeout_s);
-  rejection end_of_candidate();
+  tl::unexpected<rejection> end_of_process();
+  tl::unexpected<rejection> refuse(rejection why) const;
 
   python_process& from_;
   control_channel channel_;
   signature args_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
-  double cpu_limit_s_ = 0;
+  double cpu_limit_s_ = std::numeric_limits<double>::infinity();
   bool is_reference_ = false;
   bool confined_ = false;
 };

@@ -11,7 +11,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace swage {
@@ -90,9 +92,19 @@ measure_slot::~measure_slot() {
 }
 
 bool measure_slot::admit(pid_t process) const {
-  if (raised_)
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(process), high_rank);
-  return pin(process, cores_);
+  std::error_code gone;
+  std::filesystem::directory_iterator
+    threads{fmt::format("/proc/{}/task", process), gone};
+  if (gone)
+    return false;
+  bool pinned = true;
+  for (const auto& one : threads) {
+    auto thread = std::atoi(one.path().filename().c_str());
+    if (raised_)
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), high_rank);
+    pinned = pin(thread, cores_) && pinned;
+  }
+  return pinned;
 }
 
 } // namespace swage

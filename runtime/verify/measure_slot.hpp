@@ -29,8 +29,8 @@ public:
 
   ~measure_slot();
 
-  /// Gives a measured process the same cores and rank. False if it could not
-  /// be pinned.
+  /// Gives all threads of a measured process the same cores and rank. False if
+  /// one could not be pinned.
   bool admit(pid_t process) const;
 
   /// Whether the measured may go first, or have to take their turn.

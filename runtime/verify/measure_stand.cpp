@@ -140,11 +140,15 @@ result<void> timing_stand::fill(const draw_tools& tools) {
   return done;
 }
 
+result<void> timing_stand::refill(const draw_tools& tools) {
+  if (unused_ > 0 || (filled_ && can_mix(tools.what)))
+    return {};
+  return fill(tools);
+}
+
 result<void> timing_stand::next_inputs(const draw_tools& tools) {
-  bool can_mix = tools.what.can_splice && drawn_cases() > 1 && filled_;
-  if (unused_ == 0 && !can_mix)
-    if (auto done = fill(tools); !done)
-      return done;
+  if (auto done = refill(tools); !done)
+    return done;
   if (unused_ > 0)
     present_ = drawn_cases() - unused_--;
   else
@@ -170,6 +174,15 @@ void timing_stand::hand_over() {
 void timing_stand::withdraw() {
   for (size_t i = 0; i < args_.inputs.size(); ++i)
     std::ranges::fill(memory_->input(0, i), std::byte{0});
+}
+
+void timing_stand::clear() {
+  withdraw();
+  memory_->poison(0);
+  memory_->reset_canaries(0);
+  // Nobody reads them, but a candidate may write there.
+  for (uint32_t i = 1; i < memory_->cases(); ++i)
+    memory_->release(i);
 }
 
 void timing_stand::poison() {
@@ -198,6 +211,7 @@ void stand_rack::keep(const std::string& key,
                       std::unique_ptr<timing_stand> used) {
   if (used->bytes() > max_kept_bytes)
     return;
+  used->clear();
   stands_.push_front({key, std::move(used)});
   if (stands_.size() > max_stands)
     stands_.pop_back();

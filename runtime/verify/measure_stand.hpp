@@ -32,9 +32,19 @@ public:
   static result<std::unique_ptr<timing_stand>> open(const draw_tools& tools,
                                                     uint32_t pool_cases);
 
-  /// Chooses inputs of which no call has seen a row: drawn ones, or when those
+  /// Fills the pool if it is of no more use: what `next_inputs` draws later,
+  /// others have to wait for.
+  result<void> refill(const draw_tools& tools);
+
+  /// Whether inputs cost nothing: those that are used up can be mixed.
+  bool can_mix(const judged_task& what) const {
+    return what.can_splice && drawn_cases() > 1;
+  }
+
+  /// Chooses the next inputs: drawn ones that no call has seen, or when those
   /// are used up a mixture of two, element by element, where that makes an
-  /// input.
+  /// input. The rows of a mixture are new if they are not short; its elements
+  /// are not.
   result<void> next_inputs(const draw_tools& tools);
 
   /// Copies them to where a call reads them, and does no more: a process that
@@ -44,6 +54,9 @@ public:
 
   /// Takes away what lies there.
   void withdraw();
+
+  /// Takes away all that a candidate saw or wrote.
+  void clear();
 
   /// Poisons the outputs, and leaves them in the caches as eager's own are.
   void poison();
@@ -86,7 +99,8 @@ public:
   /// Takes a task's stand out, if there is one.
   std::unique_ptr<timing_stand> take(const std::string& key);
 
-  /// Puts it back for the next candidate; a large one is not kept.
+  /// Puts it back for the next candidate, which finds nothing of this one's; a
+  /// large one is not kept.
   void keep(const std::string& key, std::unique_ptr<timing_stand> used);
 
   void clear() { stands_.clear(); }

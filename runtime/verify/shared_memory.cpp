@@ -156,6 +156,15 @@ void shared_memory::poison(uint32_t which, std::byte value) {
   }
 }
 
+void shared_memory::release(uint32_t which) {
+  auto* start = base_ + which * layout_.bytes;
+  if (::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  start - base_, static_cast<off_t>(layout_.bytes))
+      != 0)
+    std::memset(start, 0, layout_.bytes);
+  reset_canaries(which);
+}
+
 void shared_memory::reset_canaries(uint32_t which) {
   for (auto kind : kinds)
     for (const auto& place : list_of(layout_, kind)) {

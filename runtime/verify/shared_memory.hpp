@@ -55,6 +55,9 @@ public:
   /// Fills every output of a case with `value` (0xff: NaN in each float type).
   void poison(uint32_t which, std::byte value = std::byte{0xff});
 
+  /// Gives a case's memory back; its tensors are zeros then.
+  void release(uint32_t which);
+
   /// Writes the canaries of a case anew.
   void reset_canaries(uint32_t which);
 

@@ -14,7 +14,7 @@ FD is a socket as in judge.py, LIBRARY is libswage_sandbox.so. Requests:
 Both forks serve requests over a control file. The candidate's gives up every
 right first. The reference's specification is a file that only its own process
 reads, since this one's memory is inherited by candidates: JSON with source,
-seed, state, facts and the offsets of results. What it does for a request
+seed, state, facts, threads and the offsets of results. What it does for a request
 depends on the case: 0 prepares that case's inputs, 1 calls the module on them,
 2 does nothing, 3 stores the last results in their own file.
 """
@@ -100,6 +100,8 @@ class TimedReference:
     """Calls the task's own module on the inputs in a data file."""
 
     def __init__(self, specification, results):
+        # First, since it is what torch is restored to later.
+        torch.set_num_threads(int(specification["threads"]))
         self.reference = Reference(
             specification["source"],
             int(specification["seed"]),

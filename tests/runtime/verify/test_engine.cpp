@@ -35,6 +35,13 @@ extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) 
 }
 )";
 
+constexpr const char* twice = R"(
+extern "C" void kernel(const float* x, float* y, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows * columns; ++i)
+    y[i] = x[i] * 2;
+}
+)";
+
 task sine() {
   task out;
   out.reference = reference;
@@ -187,8 +194,114 @@ TEST_CASE("a timing template that dies is nobody's fault", "[verify][engine]") {
   shared().on_measure = nullptr;
   INFO(outcome.detail);
   CHECK(is_uncharged(outcome.kind));
-  CHECK(outcome.detail.find("template died") != std::string::npos);
+  CHECK(outcome.detail.find("timing_template.py died") != std::string::npos);
   CHECK(shared().verify(task, {"k", right}, {}).ok());
+}
+
+TEST_CASE("eager has as many threads as the candidate", "[verify][engine]") {
+  task counted;
+  counted.reference = R"(
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 * torch.get_num_threads()
+
+
+def get_inputs():
+    return [torch.randn(64, 1024)]
+)";
+  counted.eval.excessive_speedup = 1e9;
+  auto outcome = shared().verify(counted, {"l", twice}, {});
+  INFO(outcome.detail);
+  REQUIRE(outcome.ok());
+  // What is right when tested is still one thread's; and of the timed calls not
+  // every one is compared.
+  counted.eval.threads = 2;
+  auto told = category::correctness_tolerance;
+  for (int i = 0; i < 5 && outcome.kind != told; ++i)
+    outcome = shared().verify(counted,
+                              {"l", fmt::format("{}// {}\n", twice, i)}, {});
+  CHECK(outcome.kind == told);
+  CHECK(outcome.detail.find("when timed") != std::string::npos);
+}
+
+TEST_CASE("eager may be slower than a candidate may be",
+          "[verify][engine]") {
+  task slow;
+  slow.reference = R"(
+import time
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        time.sleep(0.25)
+        return x * 2
+
+
+def get_inputs():
+    return [torch.randn(64, 1024)]
+)";
+  slow.eval.trials = 1;
+  slow.eval.stress = 0;
+  slow.eval.run_timeout_s = 0.2;
+  slow.eval.excessive_speedup = 1e9;
+  auto outcome = shared().verify(slow, {"m", twice}, {});
+  INFO(outcome.detail);
+  CHECK(outcome.ok());
+  CHECK(outcome.times.reference_s > slow.eval.run_timeout_s);
+}
+
+TEST_CASE("a pair of large inputs costs one draw", "[verify][engine]") {
+  test::scratch_folder counts;
+  task large;
+  large.reference = fmt::format(R"(
+import torch
+
+
+def count(what):
+    with open("{}/" + what, "a") as file:
+        file.write(".")
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        count("calls")
+        return x[:64] * 2
+
+
+def get_inputs():
+    count("draws")
+    return [torch.rand(2100, 4096)]
+)",
+                                counts.path.string());
+  auto counted = [&](const char* what) {
+    return test::read_file(counts.path / what).size();
+  };
+  large.eval.trials = 1;
+  large.eval.stress = 0;
+  large.eval.timing_pairs = 1;
+  large.eval.excessive_speedup = 1e9;
+  size_t draws = 0, calls = 0;
+  shared().on_measure = [&](bool begins) {
+    draws = counted("draws") - (begins ? 0 : draws);
+    calls = counted("calls") - (begins ? 0 : calls);
+  };
+  auto outcome = shared().verify(large, {"n", R"(
+extern "C" void kernel(const float* x, float* y, int64_t, int64_t columns) {
+  for (int64_t i = 0; i < 64 * columns; ++i)
+    y[i] = x[i] * 2;
+}
+)"},
+                                 {});
+  shared().on_measure = nullptr;
+  INFO(outcome.detail);
+  REQUIRE(outcome.ok());
+  // The first pair's were drawn before; and some calls only compare.
+  CHECK(draws < calls);
 }
 
 TEST_CASE("strided inputs, integers and several outputs are judged",

@@ -309,6 +309,44 @@ TEST_CASE("inputs are mixed only where each element stands alone",
   CHECK_FALSE(loaded(what)->can_splice);
 }
 
+TEST_CASE("inputs with an order or a sum are not put together from two",
+          "[verify][judge]") {
+  for (auto* inputs :
+       {"x=torch.rand(8, 16).sort(-1).values", "x=torch.rand(40).cumsum(0)",
+        "x=torch.rand(9, 4).sort(0, descending=True).values",
+        "x=torch.randperm(32)", "x=torch.rand(5, 12).argsort(-1)",
+        "x=torch.multinomial(torch.ones(50), 20)",
+        "x=torch.rand(8, 16).softmax(-1)", "x=F.normalize(torch.randn(8, 16))",
+        "x=F.one_hot(torch.randint(0, 9, (8,)), 9)",
+        "x=(lambda a: a + a.T)(torch.rand(16, 16))"}) {
+    CAPTURE(inputs);
+    CHECK_FALSE(loaded(module_of("return x * 2", inputs))->can_splice);
+  }
+  for (auto* inputs :
+       {"x=torch.rand(1)", "x=torch.rand(3, 2)", "x=torch.rand(1, 70000)",
+        "x=torch.zeros(4, 4)", "x=torch.rand(16, 16).tril()",
+        "x=torch.randint(0, 50, (9,))", "x=torch.randint(0, 2**40, (16, 3))",
+        "x=torch.rand(8, 16) < 0.5", "x=torch.randn(8, 64).bfloat16()",
+        "x=torch.rand(6, 5).T", "x=torch.rand(1, 64).expand(4, 64)"}) {
+    CAPTURE(inputs);
+    CHECK(loaded(module_of("return x + 1", inputs))->can_splice);
+  }
+}
+
+TEST_CASE("an expanded input is put together from two as well",
+          "[verify][judge]") {
+  auto source = module_of("return x * 2", "x=torch.rand(1, 64).expand(4, 64)");
+  std::vector<judge_case> cases{with_seed(7, 0), with_seed(99, 1),
+                                with_seed(7, 2)};
+  cases[2].change = 99;
+  drawn data{source, cases};
+  auto made = floats(data.memory.input(2, 0));
+  REQUIRE(made.size() == 64);
+  for (size_t i = 0; i < made.size(); ++i)
+    CHECK(made[i] == floats(data.memory.input(i < 32 ? 0 : 1, 0))[i]);
+  CHECK(floats(data.expected.output(2, 0))[64 + 5] == 2 * made[5]);
+}
+
 TEST_CASE("parameters differ from case to case and from their start",
           "[verify][judge]") {
   auto source = module_of("return self.norm(x)", "x=torch.rand(4, 64)",

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -83,4 +85,67 @@ TEST_CASE("each element of a mixture was drawn at its place",
       CHECK(std::ranges::any_of(drawn, [&](const std::string& one) {
         return one.compare(at, element, input, at, element) == 0;
       }));
+}
+
+TEST_CASE("a pool is drawn once for as many calls as it has cases",
+          "[verify][measure]") {
+  auto loaded = judge().load(table("torch.randperm(64)"));
+  REQUIRE(loaded);
+  secret_seeds seeds{7}, same{7};
+  draw_tools tools{**loaded, judge(), seeds};
+  auto stand = timing_stand::open(tools, pool_cases);
+  REQUIRE(stand);
+  for (int i = 0; i < 2; ++i)
+    REQUIRE((*stand)->refill(tools));
+  for (uint32_t i = 0; i < pool_cases; ++i)
+    REQUIRE((*stand)->next_inputs(tools));
+  // Of the state two, of each case one.
+  for (uint32_t i = 0; i < 2 + pool_cases; ++i)
+    (void)same.next();
+  CHECK(seeds.next() == same.next());
+}
+
+TEST_CASE("inputs are mixed only out of two", "[verify][measure]") {
+  auto can_mix = [](const char* inputs, uint32_t cases) {
+    auto loaded = judge().load(table(inputs));
+    REQUIRE(loaded);
+    secret_seeds seeds{7};
+    auto stand = timing_stand::open({**loaded, judge(), seeds}, cases);
+    REQUIRE(stand);
+    return (*stand)->can_mix(**loaded);
+  };
+  CHECK(can_mix("torch.rand(16, 33)", 2));
+  CHECK_FALSE(can_mix("torch.rand(16, 33)", 1));
+  CHECK_FALSE(can_mix("torch.randperm(64)", 2));
+}
+
+TEST_CASE("a kept stand holds nothing of an earlier candidate",
+          "[verify][measure]") {
+  auto loaded = judge().load(table("torch.rand(16, 33)"));
+  REQUIRE(loaded);
+  secret_seeds seeds{7};
+  draw_tools tools{**loaded, judge(), seeds};
+  auto stand = timing_stand::open(tools, pool_cases);
+  REQUIRE(stand);
+  REQUIRE((*stand)->next_inputs(tools));
+  (*stand)->hand_over();
+  auto& memory = (*stand)->memory();
+  for (uint32_t i = 0; i < memory.cases(); ++i) {
+    // Its pages are writable to their ends.
+    auto written = memory.output(i, 0);
+    std::fill(written.data() - 8, written.data() + written.size(),
+              std::byte{7});
+  }
+  stand_rack rack;
+  rack.keep("a", std::move(*stand));
+  auto kept = rack.take("a");
+  REQUIRE(kept);
+  auto all = [](std::span<std::byte> bytes, std::byte value) {
+    return std::ranges::all_of(bytes, [=](auto x) { return x == value; });
+  };
+  CHECK(all(kept->memory().input(0, 0), std::byte{0}));
+  for (uint32_t i = 0; i < kept->memory().cases(); ++i) {
+    CHECK(all(kept->memory().output(i, 0), std::byte{i == 0 ? 0xff : 0}));
+    CHECK_FALSE(kept->memory().damaged(i));
+  }
 }

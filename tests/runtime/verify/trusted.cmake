@@ -19,13 +19,15 @@ swage_add_test(verify_judge_program
   LINK swage::verify swage::task TIMEOUT 300)
 swage_add_test(verify_measure_stand SOURCES test_measure_stand.cpp
                LINK swage::verify)
+swage_add_test(verify_measure_process
+  SOURCES test_measure_process.cpp test_measure_slot.cpp LINK swage::verify)
 swage_add_test(verify_engine SOURCES test_engine.cpp LINK swage::verify)
 swage_add_test(verify_corpus SOURCES test_corpus.cpp
                LINK swage::verify TIMEOUT 300)
 swage_add_test(verify_kernelbench SOURCES test_kernelbench.cpp
                LINK swage::verify swage::task nlohmann_json::nlohmann_json
                TIMEOUT 600)
-foreach(name IN ITEMS engine corpus kernelbench judge_program)
+foreach(name IN ITEMS measure_process engine corpus kernelbench judge_program)
   add_dependencies(test_verify_${name} swage-worker)
 endforeach()
 
