@@ -145,7 +145,8 @@ TEST_CASE("a kept stand holds nothing of an earlier candidate",
   };
   CHECK(all(kept->memory().input(0, 0), std::byte{0}));
   for (uint32_t i = 0; i < kept->memory().cases(); ++i) {
-    CHECK(all(kept->memory().output(i, 0), std::byte{i == 0 ? 0xff : 0}));
+    auto left = i == 0 ? std::byte{0xff} : std::byte{0};
+    CHECK(all(kept->memory().output(i, 0), left));
     CHECK_FALSE(kept->memory().damaged(i));
   }
 }
