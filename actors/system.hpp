@@ -35,7 +35,7 @@ struct node_options {
 };
 
 /// Runs one node until the run ends or `stop` is requested. Returns the exit
-/// code of design section 11: 0 success, 2 configuration, 3 the system failed,
+/// code of the process: 0 success, 2 configuration, 3 the system failed,
 /// `stalled_exit`.
 int run_node(const config& settings, const node_options& options,
              std::stop_token stop);

@@ -10,7 +10,7 @@ struct edge_row {
   std::string_view from, to, message;
 };
 
-/// The loop of design section 1.
+/// Who sends what to whom in a run.
 constexpr edge_row edge_rows[] = {
   {"buffer", "rollout", "grant"},      {"rollout", "pool", "candidate"},
   {"pool", "rollout", "verdict"},      {"rollout", "buffer", "submit"},

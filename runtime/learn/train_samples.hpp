@@ -12,7 +12,7 @@ namespace swage {
 bool is_reinforcement(stage_kind kind);
 
 /// The turns of a sample whose tokens are trained: the last one for examples,
-/// the first one in multi-turn RL, all of them for repairs (design section 7).
+/// the first one in multi-turn RL, all of them for repairs.
 std::vector<const turn*> trained_turns(stage_kind stage, item_kind kind,
                                        const trajectory& sample);
 

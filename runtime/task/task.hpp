@@ -79,7 +79,7 @@ struct tensor_spec {
 /// What a candidate in function form is called with. Order of the arguments:
 /// inputs, then state (`const T*`), then outputs (`T*`), then the `int64_t`
 /// sizes of every input, dimension by dimension, a strided input's followed
-/// by its strides (design: "Function form").
+/// by its strides.
 struct signature {
   std::vector<tensor_spec> inputs;
   std::vector<tensor_spec>
