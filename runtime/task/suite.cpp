@@ -2,6 +2,7 @@
 
 #include "runtime/task/draw.hpp"
 #include "runtime/task/essence.hpp"
+#include "runtime/task/json_lines.hpp"
 #include "runtime/task/text_file.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <set>
-#include <sstream>
 
 namespace swage {
 
@@ -19,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr size_t max_suite_bytes = size_t{1} << 30;
 
 auto bad_line(const fs::path& file, size_t line, const std::string& what) {
   return fail(ec::invalid_argument,
@@ -88,70 +85,57 @@ int32_t level_of(const fs::path& file) {
   return 1;
 }
 
-result<std::string> text_field(const json& row, const char* key) {
-  auto found = row.find(key);
-  if (found == row.end())
+result<int32_t> level_field(const json& row) {
+  auto level = row.find("level");
+  if (level == row.end())
+    return 1;
+  if (!level->is_number_integer() || level->get<int64_t>() < 1
+      || level->get<int64_t>() > 9)
     return fail(ec::invalid_argument,
-                fmt::format("field '{}' is missing", key));
-  if (!found->is_string())
-    return fail(ec::invalid_argument,
-                fmt::format("field '{}': expected a string, found {}", key,
-                            found->type_name()));
-  return found->get<std::string>();
+                fmt::format("field 'level': expected a number from 1 to 9, "
+                            "found {}",
+                            level->dump()));
+  return level->get<int32_t>();
 }
 
-result<task> parse_row(const std::string& line,
-                       const verifier_config& verifier) {
-  auto row = json::parse(line, nullptr, false);
-  if (!row.is_object())
-    return fail(ec::invalid_argument,
-                "expected one JSON object with the fields id and reference");
+result<task> parse_row(const json& row, const verifier_config& verifier) {
   auto id = text_field(row, "id");
-  if (!id)
-    return tl::unexpected(id.error());
   auto reference = text_field(row, "reference");
-  if (!reference)
-    return tl::unexpected(reference.error());
-  task what;
-  what.id = *id;
-  what.reference = *reference;
-  if (auto level = row.find("level"); level != row.end()) {
-    if (!level->is_number_integer() || level->get<int64_t>() < 1
-        || level->get<int64_t>() > 9)
-      return fail(ec::invalid_argument,
-                  fmt::format("field 'level': expected a number from 1 to 9, "
-                              "found {}",
-                              level->dump()));
-    what.level = level->get<int32_t>();
-  }
-  if (auto missing = missing_part(what.reference); !missing.empty())
-    return fail(ec::invalid_argument, "field 'reference': " + missing);
-  return finish(std::move(what), verifier);
+  auto level = level_field(row);
+  if (!id || !reference || !level)
+    return tl::unexpected(!id          ? id.error()
+                          : !reference ? reference.error()
+                                       : level.error());
+  auto what = make_task(*id, std::move(*reference), verifier);
+  if (!what)
+    return fail(ec::invalid_argument,
+                "field 'reference': " + what.error().message);
+  what->level = *level;
+  return what;
 }
 
 result<std::vector<task>> load_lines(const fs::path& path,
                                      const verifier_config& verifier) {
-  auto text = read_text_file(path, "a folder of .py modules, or JSON lines",
-                             max_suite_bytes);
-  if (!text)
-    return tl::unexpected(text.error());
-  std::istringstream file{*text};
   std::vector<task> tasks;
   std::map<std::string, size_t> seen;
-  std::string line;
-  for (size_t number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == line.npos)
-      continue;
-    auto parsed = parse_row(line, verifier);
+  auto take = [&](size_t line, const json& row) -> result<void> {
+    auto parsed = parse_row(row, verifier);
     if (!parsed)
-      return bad_line(path, number, parsed.error().message);
-    auto [first, fresh] = seen.emplace(parsed->id, number);
+      return tl::unexpected(parsed.error());
+    auto [first, fresh] = seen.emplace(parsed->id, line);
     if (!fresh)
-      return bad_line(path, number,
-                      fmt::format("id '{}' occurs twice, first in line {}",
-                                  parsed->id, first->second));
+      return fail(ec::invalid_argument,
+                  fmt::format("id '{}' occurs twice, first in line {}",
+                              parsed->id, first->second));
     tasks.push_back(std::move(*parsed));
-  }
+    return {};
+  };
+  auto read = read_json_lines(path,
+                              {.what = "a folder of .py modules, or JSON lines",
+                               .fields = "id and reference"},
+                              take);
+  if (!read)
+    return tl::unexpected(read.error());
   return tasks;
 }
 
@@ -229,6 +213,16 @@ result<task> load_task_file(const fs::path& file,
   if (!text)
     return tl::unexpected(text.error());
   return task_of(file, std::move(*text), verifier);
+}
+
+result<task> make_task(std::string id, std::string reference,
+                       const verifier_config& verifier) {
+  if (auto missing = missing_part(reference); !missing.empty())
+    return fail(ec::task_invalid, missing);
+  task what;
+  what.id = std::move(id);
+  what.reference = std::move(reference);
+  return finish(std::move(what), verifier);
 }
 
 result<std::vector<task>> load_suite(const fs::path& path,

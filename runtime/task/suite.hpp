@@ -18,6 +18,11 @@ namespace swage {
 result<task> load_task_file(const std::filesystem::path& file,
                             const verifier_config& verifier);
 
+/// A module's text as a task of level 1. Fails with `task_invalid` if it has no
+/// class Model or no get_inputs.
+result<task> make_task(std::string id, std::string reference,
+                       const verifier_config& verifier);
+
 /// All tasks of a folder (every .py file below it, by path) or of a file with
 /// one JSON object a line: `id` and `reference` are strings, `level` a number
 /// (1 if missing), further fields are ignored. Of a folder, `told` hears of each

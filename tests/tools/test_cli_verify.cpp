@@ -5,6 +5,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 using swage::test::scratch;
@@ -116,6 +121,109 @@ TEST_CASE("a wrong signature is a bad interface", "[tools][verify]") {
   auto object = verdict("extern \"C\" void kernel(float* y) { y[0] = 0; }\n",
                         1);
   CHECK(object["category"] == "compile_error:bad_interface");
+}
+
+namespace {
+
+/// The verdicts of a batch by id.
+std::map<std::string, json> by_id(const std::string& lines) {
+  std::map<std::string, json> all;
+  std::istringstream in{lines};
+  for (std::string line; std::getline(in, line);) {
+    auto object = json::parse(line, nullptr, false);
+    REQUIRE(object.is_object());
+    all[object["id"]] = object;
+  }
+  return all;
+}
+
+std::string row(json object) {
+  return object.dump() + "\n";
+}
+
+} // namespace
+
+TEST_CASE("a batch is judged, and goes on where it was", "[tools][verify]") {
+  scratch folder;
+  folder.file("t.py", scaled_relu);
+  auto right = kernel("y[i * columns + j] = v > 0 ? v : 0;");
+  auto lines = row({{"id", "a"}, {"task", "t.py"}, {"candidate", right}})
+               + row({{"id", "b"},
+                      {"reference", scaled_relu},
+                      {"candidate", kernel("y[i * columns + j] = v;")},
+                      {"model", "further fields are left alone"}})
+               + "\n" + row({{"reference", slow_relu},
+                             {"candidate", "no code at all"}});
+  auto batch = folder.file("batch.jsonl", lines);
+  // One verdict is there, of another only a part, and one came of a fault.
+  auto out = folder.file("out.jsonl", R"({"id":"b","category":"infra:worker"})"
+                                      "\n"
+                                      R"({"id":"a","category":"ok"})"
+                                      "\n"
+                                      R"({"id":"4","categ)");
+  auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"verify", "--batch", batch, "--no-measure"};
+    all.insert(all.end(), more.begin(), more.end());
+    return swage::test::swage(all);
+  };
+  auto told = run({"--jobs", "2"});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  auto all = by_id(told.out);
+  CHECK(all.size() == 3);
+  CHECK(all["a"]["category"] == "ok");
+  CHECK(all["a"]["reward"] == 1.0);
+  CHECK(all["b"]["category"] == "correctness_error:tolerance");
+  CHECK(all["4"]["category"] == "compile_error:no_code");
+
+  told = run({"--out", out});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  CHECK(told.out.empty());
+  CHECK_THAT(told.err, ContainsSubstring("1 of 3 candidates have a verdict"));
+  all = by_id(swage::test::content(out));
+  CHECK(all.size() == 3);
+  CHECK_FALSE(all["a"].contains("reward")); // As it was.
+  CHECK(all["b"]["category"] == "correctness_error:tolerance");
+  CHECK(all["4"]["category"] == "compile_error:no_code");
+}
+
+TEST_CASE("a batch that cannot be read is refused whole", "[tools][verify]") {
+  scratch folder;
+  folder.file("t.py", scaled_relu);
+  auto says = [&](const std::string& lines) {
+    auto told = swage::test::swage(
+      {"verify", "--batch", folder.file("batch.jsonl", lines)});
+    CHECK(told.code == 2);
+    CHECK(told.out.empty());
+    return told.err;
+  };
+  auto good = row({{"id", "a"}, {"task", "t.py"}, {"candidate", ""}});
+  CHECK_THAT(says(""), ContainsSubstring("holds no candidate"));
+  CHECK_THAT(says(good + "{"), ContainsSubstring("batch.jsonl:2: expected one"));
+  CHECK_THAT(says(good + good), ContainsSubstring("batch.jsonl:2: id 'a' occurs "
+                                                  "twice, first in line 1"));
+  CHECK_THAT(says(row({{"task", "t.py"}})),
+             ContainsSubstring("batch.jsonl:1: field 'candidate' is missing"));
+  CHECK_THAT(says(row({{"candidate", "x"}})),
+             ContainsSubstring("one of the fields task and reference"));
+  CHECK_THAT(says(row({{"task", "none.py"}, {"candidate", "x"}})),
+             ContainsSubstring("none.py"));
+  CHECK_THAT(says(row({{"reference", "x = 1"}, {"candidate", "x"}})),
+             ContainsSubstring("field 'reference': no 'class Model'"));
+  CHECK_THAT(says(row({{"reference", 1}, {"candidate", "x"}})),
+             ContainsSubstring("expected a string, found number"));
+  // A file that holds something else is left as it is.
+  auto notes = folder.file("notes.txt", "milk\neggs");
+  auto told = swage::test::swage({"verify", "--batch",
+                                  folder.file("batch.jsonl", good), "--out",
+                                  notes});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("notes.txt:1:"));
+  CHECK(swage::test::content(notes) == "milk\neggs");
+  told = swage::test::swage({"verify"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("--batch"));
 }
 
 TEST_CASE("the signature can be asked for first", "[tools][verify]") {

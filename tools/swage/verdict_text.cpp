@@ -24,9 +24,13 @@ std::string measured_text(double value, std::string_view unit) {
 
 } // namespace
 
-std::string verdict_json(const verdict& outcome, double reward) {
+std::string verdict_json(const verdict& outcome, double reward,
+                         std::string_view id) {
   auto& t = outcome.times;
-  nlohmann::ordered_json object = {
+  nlohmann::ordered_json object;
+  if (!id.empty())
+    object["id"] = id;
+  object.update(nlohmann::ordered_json{
     {"compiled", outcome.compiled},
     {"correct", outcome.correct},
     {"legal", outcome.legal},
@@ -43,7 +47,7 @@ std::string verdict_json(const verdict& outcome, double reward) {
       {"candidate_s", measured(t.candidate_s)},
       {"speedup_low", measured(t.speedup_low)},
       {"speedup_high", measured(t.speedup_high)}}},
-  };
+  });
   // A compiler may print bytes that are no UTF-8.
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -3,12 +3,14 @@
 #include "runtime/verify/verdict.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace swage {
 
 /// The object that `--json` prints: the published tuple, pass_fraction,
-/// reward and times; null where nothing was measured.
-std::string verdict_json(const verdict& outcome, double reward);
+/// reward and times; null where nothing was measured. An `id` stands first.
+std::string verdict_json(const verdict& outcome, double reward,
+                         std::string_view id = {});
 
 /// One line per field: name, value.
 std::string verdict_lines(const verdict& outcome, double reward);

@@ -7,6 +7,7 @@
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/verdict_text.hpp"
+#include "tools/swage/verify_batch.hpp"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -19,8 +20,9 @@ namespace swage {
 namespace {
 
 struct verify_arguments {
-  std::string task, candidate, target, form;
+  std::string task, candidate, target, form, batch, out;
   std::vector<std::string> overrides;
+  uint32_t jobs = 0; ///< 0: one per core.
   bool json = false, no_measure = false, print_signature = false;
 };
 
@@ -81,6 +83,11 @@ int verify(const verify_arguments& given) {
   auto settings = load(given);
   if (!settings)
     return report(settings.error());
+  if (given.task.empty() == given.batch.empty())
+    return report({ec::invalid_argument,
+                   "verify needs one of --task FILE and --batch FILE"});
+  if (!given.batch.empty())
+    return verify_batch({given.batch, given.out, given.jobs}, *settings);
   auto what = load_task_file(given.task, settings->verifier);
   if (!what)
     return report(what.error());
@@ -117,12 +124,12 @@ action add_verify(CLI::App& app) {
   auto* sub = app.add_subcommand(
     "verify", "Judges a kernel against a KernelBench-style PyTorch module.");
   sub->footer(exit_statuses);
-  sub
-    ->add_option("--task", given->task,
-                 "Python file with Model, get_inputs and get_init_inputs.")
-    ->required();
-  sub->add_option("--candidate", given->candidate,
-                  "Source file, or a response with a fenced block.");
+  auto* one = sub->add_option("--task", given->task,
+                              "Python file with Model, get_inputs and "
+                              "get_init_inputs.");
+  auto* file = sub->add_option("--candidate", given->candidate,
+                               "Source file, or a response with a fenced "
+                               "block.");
   sub
     ->add_option("--target", given->target,
                  "What it is built for and run on; default: cpu.")
@@ -138,9 +145,27 @@ action add_verify(CLI::App& app) {
                  "table.key=value. May be repeated.")
     ->allow_extra_args(false);
   sub->add_flag("--no-measure", given->no_measure, "Does not time it.");
-  sub->add_flag("--print-signature", given->print_signature,
-                "Prints the prototype that a candidate must define.");
-  sub->add_flag("--json", given->json, "Prints one JSON object.");
+  auto* print = sub->add_flag("--print-signature", given->print_signature,
+                              "Prints the prototype that a candidate must "
+                              "define.");
+  auto* json = sub->add_flag("--json", given->json, "Prints one JSON object.");
+  auto* batch
+    = sub->add_option("--batch", given->batch,
+                      "JSON lines instead, with the fields candidate (text), "
+                      "task (a file) or reference (a module's text), and id. "
+                      "Verdicts are JSON lines, as they come.");
+  for (auto* other : {one, file, print, json})
+    batch->excludes(other);
+  sub
+    ->add_option("--out", given->out,
+                 "Adds the batch's verdicts to this file, but for ids that "
+                 "have one there; default: stdout.")
+    ->needs(batch);
+  sub
+    ->add_option("--jobs", given->jobs,
+                 "Candidates judged at the same time; default: one per core.")
+    ->check(CLI::Range(1, 1024))
+    ->needs(batch);
   return [given] { return verify(*given); };
 }
 
