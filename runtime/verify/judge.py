@@ -30,7 +30,7 @@ import torch
 
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
-from judge_settings import restore
+from judge_settings import limit_memory, restore
 from judge_task import (
     SOURCE_NAME,
     ProtocolError,
@@ -227,6 +227,7 @@ def refusal(kind, what):
 
 
 def main():
+    limit_memory()
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     restore()

@@ -2,6 +2,8 @@
 next task's results are not to depend on it."""
 
 import functools
+import os
+import resource
 
 import torch
 
@@ -32,6 +34,13 @@ def threads():
     """Of this process, as they were at the first call, which comes before any
     task's code."""
     return torch.get_num_threads()
+
+
+def limit_memory():
+    """To half of the machine's: a module that asks for more fails by itself, and
+    takes no other process with it."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_DATA, (whole // 2, whole // 2))
 
 
 def restore(dtype=torch.float32):

@@ -30,6 +30,7 @@ import torch
 
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
+from judge_settings import limit_memory
 
 PREPARE, CALL, NOTHING, STORE = range(4)
 
@@ -278,6 +279,7 @@ def gather_pages():
 
 
 def main():
+    limit_memory()
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     channel = Channel(int(sys.argv[1]))

@@ -456,3 +456,24 @@ TEST_CASE("a task that ends the interpreter is invalid", "[verify][judge]") {
                    told));
   }
 }
+
+TEST_CASE("a task is refused more than half of the memory", "[verify][judge]") {
+  task what;
+  // The size of 0.6 times the machine's memory, which nobody fills.
+  what.reference = R"(
+import os
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x[:8] + 1
+
+
+def get_inputs():
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return [torch.empty(whole * 3 // 5, dtype=torch.int8)]
+)";
+  CHECK(mentions(refusal(what), "can't allocate memory"));
+}
