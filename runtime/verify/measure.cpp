@@ -457,10 +457,9 @@ bool session::time_artifact(timed_process& side, reading& of) {
   auto answered = process_cpu_s(side.pid());
   at_->hand_over();
   at_->cool();
-  auto used = process_cpu_s(side.pid());
-  of.waiting = used - answered;
+  auto ready = process_cpu_s(side.pid());
   auto time = side.call(limit);
-  used = process_cpu_s(side.pid()) - used;
+  auto used = process_cpu_s(side.pid()) - ready;
   if (!time)
     return end(time.error());
   // At once: what is written later is not part of the call.
@@ -470,10 +469,9 @@ bool session::time_artifact(timed_process& side, reading& of) {
   auto after = side.empty(limit);
   if (!after)
     return end(after.error());
-  of.time = *time;
-  of.before = *before;
-  of.after = *after;
+  of = {*time, *before, *after};
   of.bare = of.idle();
+  of.waiting = ready - answered;
   if (is_candidate) {
     auto now = process_cpu_s(side.pid());
     of.outside = now - cpu_s_ - used;
