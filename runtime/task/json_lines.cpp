@@ -6,16 +6,22 @@
 #include <nlohmann/json.hpp>
 
 #include <sstream>
+#include <utility>
 
 namespace swage {
 
-result<void> read_json_lines(
-  const std::filesystem::path& file, const json_lines& how,
-  const std::function<result<void>(size_t line, const nlohmann::json&)>& take) {
+result<void> read_json_lines(const std::filesystem::path& file,
+                             const json_lines& how, const row_taker& take) {
   auto text = read_text_file(file, how.what, how.max_bytes);
   if (!text)
     return tl::unexpected(text.error());
-  std::istringstream lines{std::move(*text)};
+  return parse_json_lines(std::move(*text), file, how, take);
+}
+
+result<void> parse_json_lines(std::string text,
+                              const std::filesystem::path& file,
+                              const json_lines& how, const row_taker& take) {
+  std::istringstream lines{std::move(text)};
   std::string line;
   for (size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos)
@@ -32,6 +38,15 @@ result<void> read_json_lines(
                   fmt::format("{}:{}: {}", file.string(), number,
                               taken.error().message));
   }
+  return {};
+}
+
+result<void> distinct_ids::add(const std::string& id, size_t line) {
+  auto [first, fresh] = lines_.emplace(id, line);
+  if (!fresh)
+    return fail(ec::invalid_argument,
+                fmt::format("id '{}' occurs twice, first in line {}", id,
+                            first->second));
   return {};
 }
 

@@ -117,16 +117,13 @@ result<task> parse_row(const json& row, const verifier_config& verifier) {
 result<std::vector<task>> load_lines(const fs::path& path,
                                      const verifier_config& verifier) {
   std::vector<task> tasks;
-  std::map<std::string, size_t> seen;
+  distinct_ids seen;
   auto take = [&](size_t line, const json& row) -> result<void> {
     auto parsed = parse_row(row, verifier);
     if (!parsed)
       return tl::unexpected(parsed.error());
-    auto [first, fresh] = seen.emplace(parsed->id, line);
-    if (!fresh)
-      return fail(ec::invalid_argument,
-                  fmt::format("id '{}' occurs twice, first in line {}",
-                              parsed->id, first->second));
+    if (auto fresh = seen.add(parsed->id, line); !fresh)
+      return fresh;
     tasks.push_back(std::move(*parsed));
     return {};
   };
@@ -147,16 +144,15 @@ result<task> task_of(const fs::path& file, std::string text,
                      const verifier_config& verifier) {
   if (auto ok = check_encoding(file, text); !ok)
     return tl::unexpected(ok.error());
-  task what;
-  what.reference = std::move(text);
-  if (auto missing = missing_part(what.reference); !missing.empty())
+  auto what = make_task(file.stem().string(), std::move(text), verifier);
+  if (!what && what.error().code == ec::task_invalid)
     return fail(ec::task_invalid,
                 fmt::format("{}:1: {}; expected a Python module with Model and "
                             "get_inputs",
-                            file.string(), missing));
-  what.id = file.stem().string();
-  what.level = level_of(fs::absolute(file));
-  return finish(std::move(what), verifier);
+                            file.string(), what.error().message));
+  if (what)
+    what->level = level_of(fs::absolute(file));
+  return what;
 }
 
 /// The .py files below a folder, by path.

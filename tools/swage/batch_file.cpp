@@ -22,8 +22,6 @@ using nlohmann::json;
 
 constexpr size_t max_batch_bytes = size_t{4} << 30;
 
-constexpr std::string_view judged_file = "a file of verdicts";
-
 /// What each verdict's line begins with.
 constexpr std::string_view verdict_begin = R"({"id":")";
 
@@ -41,11 +39,8 @@ public:
         return tl::unexpected{id.error()};
       one.id = std::move(*id);
     }
-    auto [first, fresh] = lines_.emplace(one.id, line);
-    if (!fresh)
-      return fail(ec::invalid_argument,
-                  fmt::format("id '{}' occurs twice, first in line {}", one.id,
-                              first->second));
+    if (auto fresh = ids_.add(one.id, line); !fresh)
+      return fresh;
     auto text = text_field(row, "candidate");
     if (!text)
       return tl::unexpected{text.error()};
@@ -86,26 +81,26 @@ private:
 
   fs::path folder_;
   const verifier_config& verifier_;
-  std::map<std::string, size_t> lines_, known_;
+  distinct_ids ids_;
+  std::map<std::string, size_t> known_; ///< Tasks, by how they were named.
 };
 
 /// Cuts off a last line that lacks its end, if we began it.
-result<void> drop_torn_line(const fs::path& file) {
-  auto text = read_text_file(file, judged_file, max_batch_bytes);
-  if (!text)
-    return tl::unexpected{text.error()};
-  auto kept = text->rfind('\n') + 1; // 0 without any.
-  std::string_view torn{*text};
-  torn.remove_prefix(kept);
+result<void> drop_torn_line(const fs::path& file, std::string& text) {
+  auto kept = text.rfind('\n') + 1; // 0 without any.
+  auto torn = std::string_view{text}.substr(kept);
   auto compared = std::min(torn.size(), verdict_begin.size());
   if (torn.empty()
       || torn.substr(0, compared) != verdict_begin.substr(0, compared))
     return {};
   std::error_code problem;
-  fs::resize_file(file, kept, problem);
+  auto size = fs::file_size(file, problem);
+  if (!problem)
+    fs::resize_file(file, size - torn.size(), problem);
   if (problem)
     return fail(ec::io,
                 fmt::format("{}: {}", file.string(), problem.message()));
+  text.resize(kept);
   return {};
 }
 
@@ -135,12 +130,16 @@ result<std::set<std::string>> read_judged(const fs::path& verdicts) {
   std::error_code unknown;
   if (!fs::exists(verdicts, unknown))
     return ids;
-  if (auto whole = drop_torn_line(verdicts); !whole)
+  const json_lines how{.what = "a file of verdicts",
+                       .fields = "id and category",
+                       .max_bytes = max_batch_bytes};
+  auto text = read_text_file(verdicts, how.what, how.max_bytes);
+  if (!text)
+    return tl::unexpected{text.error()};
+  if (auto whole = drop_torn_line(verdicts, *text); !whole)
     return tl::unexpected{whole.error()};
-  auto read = read_json_lines(
-    verdicts,
-    {.what = judged_file, .fields = "id and category",
-     .max_bytes = max_batch_bytes},
+  auto read = parse_json_lines(
+    std::move(*text), verdicts, how,
     [&](size_t, const json& row) -> result<void> {
       auto id = text_field(row, "id");
       auto told = text_field(row, "category");

@@ -50,21 +50,21 @@ public:
   verdict_writer(const verdict_writer&) = delete;
   verdict_writer& operator=(const verdict_writer&) = delete;
 
-  /// False once lines cannot be written.
-  bool add(const std::string& line, const verdict& what) {
+  void add(const std::string& line, const verdict& what) {
     std::lock_guard lock{mutex_};
     fmt::print(to_, "{}\n", line);
-    written_ = written_ && std::fflush(to_) == 0;
+    if (std::fflush(to_) != 0)
+      written_ = false;
     ++done_;
     ok_ += what.ok() ? 1 : 0;
     not_judged_ += is_uncharged(what.kind)
                      && what.kind != category::task_invalid;
     shown_.update(done_, total_, fmt::format("{} ok", ok_));
-    return written_;
   }
 
   size_t done() const { return done_; }
   size_t not_judged() const { return not_judged_; }
+  /// False once lines cannot be written.
   bool written() const { return written_; }
 
 private:
@@ -73,7 +73,7 @@ private:
 
   std::FILE* to_;
   size_t total_, done_ = 0, ok_ = 0, not_judged_ = 0;
-  bool written_ = true;
+  std::atomic<bool> written_ = true;
   terminal_progress shown_{"verify", "candidates"};
   std::mutex mutex_;
 };
@@ -128,17 +128,14 @@ void judge_rows(const batch& what, const config& settings,
                 verdict_writer& to, const std::stop_token& stop) {
   auto reward = make_reward_options(settings.reward);
   std::atomic<size_t> next = 0;
-  std::atomic<bool> broken = false;
   auto work = [&](engine& judge) {
     loaded_tasks known{judge, what.tasks};
-    for (size_t i = next++; i < what.rows.size() && !broken; i = next++) {
+    for (size_t i = next++; i < what.rows.size() && to.written(); i = next++) {
       auto outcome = known.verify(what.rows[i], stop);
       if (stop.stop_requested())
         return;
-      if (!to.add(verdict_json(outcome, score(outcome, reward),
-                               what.rows[i].id),
-                  outcome))
-        broken = true;
+      to.add(verdict_json(outcome, score(outcome, reward), what.rows[i].id),
+             outcome);
     }
   };
   std::vector<std::jthread> threads;
