@@ -30,7 +30,7 @@ import torch
 
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
-from judge_settings import limit_memory, restore
+from judge_settings import keep_memory, limit_memory, restore
 from judge_task import (
     SOURCE_NAME,
     ProtocolError,
@@ -228,6 +228,7 @@ def refusal(kind, what):
 
 def main():
     limit_memory()
+    keep_memory()
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     restore()

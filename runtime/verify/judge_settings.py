@@ -1,6 +1,7 @@
 """torch's settings of the whole process. A task's code may change them, and the
 next task's results are not to depend on it."""
 
+import ctypes
 import functools
 import os
 import resource
@@ -41,6 +42,17 @@ def limit_memory():
     takes no other process with it."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_DATA, (whole // 2, whole // 2))
+
+
+def keep_memory():
+    """What one task's tensors took is not given back to the system, and asked for
+    again, for the next's. Only glibc can be told so."""
+    trim, mmap = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+    small = 32 << 20
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(trim, 2 * small)
+        mallopt(mmap, small)
 
 
 def restore(dtype=torch.float32):

@@ -235,11 +235,17 @@ result<toolchain> toolchain::probe(const fs::path& worker,
   made.compiler_ = language_flags;
   made.compiler_.insert(made.compiler_.begin(), program);
   made.rest_ = {"-x", "c++", "-", "-shared", "-o", "out", "-Wl,-z,defs"};
-  for (const auto& flags : {with.if_links({"-fuse-ld=mold"}),
-                            with.if_links({"-Wl,--as-needed", "-lmvec"})})
-    made.rest_.insert(made.rest_.end(), flags.begin(), flags.end());
+  auto append = [](std::vector<std::string>& to, auto flags) {
+    to.insert(to.end(), flags.begin(), flags.end());
+  };
+  append(made.rest_, with.if_links({"-fuse-ld=mold"}));
+  append(made.rest_, with.if_links({"-Wl,--as-needed", "-lmvec"}));
+  made.lean_rest_ = made.rest_;
+  append(made.lean_rest_, with.if_links({"-nodefaultlibs", "-lm", "-lgomp",
+                                         "-lc"}));
   made.identity_ = fmt::format("{}{}\n{}\n{}", common,
-                               fmt::join(made.rest_, " "), content_hash(text + of_c),
+                               fmt::join(made.lean_rest_, " "),
+                               content_hash(text + of_c),
                                wrapper_version);
   return made;
 }
@@ -262,7 +268,8 @@ std::vector<std::string> toolchain::command(prelude before) const {
                {"-include", before == prelude::lean    ? lean_
                             : before == prelude::plain ? plain_
                                                        : intrinsics_});
-  whole.insert(whole.end(), rest_.begin(), rest_.end());
+  const auto& rest = before == prelude::lean ? lean_rest_ : rest_;
+  whole.insert(whole.end(), rest.begin(), rest.end());
   return whole;
 }
 

@@ -44,6 +44,9 @@ private:
   struct probing;
 
   std::vector<std::string> compiler_, rest_; ///< The prelude goes between.
+  /// Behind the lean one, without the C++ library: reading its table of symbols
+  /// takes a quarter of a link.
+  std::vector<std::string> lean_rest_;
   std::string lean_, plain_, intrinsics_; ///< Paths of the preludes.
   std::vector<std::string> visible_;
   std::string identity_;
