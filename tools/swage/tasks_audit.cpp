@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -32,6 +33,7 @@ struct audit_arguments {
   std::vector<std::string> overrides;
   size_t mutants = 24;
   double min_share = 0.8;
+  uint64_t seed = 1;
   bool json = false;
 };
 
@@ -162,7 +164,7 @@ int audit(const audit_arguments& given) {
   auto all = load_tasks(given, settings->verifier);
   if (!all)
     return report(all.error());
-  secret_seeds seeds{0};
+  secret_seeds seeds{given.seed};
   auto judge = start_judge(seeds);
   if (!judge)
     return report(judge.error());
@@ -209,6 +211,10 @@ action add_tasks_audit(CLI::App& tasks) {
                  "A task is weak if its tests catch a smaller share of those "
                  "that run; 1: if any passes. Exit status 1 if one is weak.")
     ->check(CLI::Range(0.0, 1.0))
+    ->capture_default_str();
+  sub
+    ->add_option("--seed", given->seed,
+                 "What inputs and states are drawn from; 0: others each time.")
     ->capture_default_str();
   sub
     ->add_option("--set", given->overrides,
