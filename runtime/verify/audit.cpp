@@ -16,9 +16,12 @@ namespace {
 
 enum class fate : uint8_t { alive, caught, stillborn };
 
+/// A mutant, or an answer that needs no computing, which has no source.
 struct subject {
   mutant code;
   fate came_to = fate::alive;
+
+  bool is_answer() const { return code.source.empty(); }
 };
 
 class audit {
@@ -70,6 +73,8 @@ result<void> audit::prepare(size_t most) {
     return tl::unexpected{made.error()};
   for (auto& one : *made)
     all_.push_back({std::move(one)});
+  for (const auto& one : judge_client::answers())
+    all_.push_back({{one, {}}});
   cases_ = plan_cases(what_, source_.eval, tools_.seeds);
   auto slots = cases_that_fit(layout_, cases_.size());
   for (auto* memory : {&expected_, &got_}) {
@@ -116,8 +121,10 @@ result<void> audit::check_control(std::span<const judge_case> round) {
 
 result<void> audit::test(subject& one, std::span<const judge_case> round,
                          bool is_first) {
-  auto done = tools_.judge.compute_altered(what_, one.code, round,
-                                           {got_->fd(), &layout_});
+  judge_file into{got_->fd(), &layout_};
+  auto done = one.is_answer()
+                ? tools_.judge.compute_answer(what_, one.code.what, round, into)
+                : tools_.judge.compute_altered(what_, one.code, round, into);
   if (done) {
     if (differs(round))
       one.came_to = fate::caught;
@@ -150,6 +157,11 @@ bool audit::differs(std::span<const judge_case> round) {
 task_audit audit::conclude() const {
   task_audit out;
   for (const auto& one : all_) {
+    if (one.is_answer()) {
+      if (one.came_to == fate::alive)
+        out.answers.push_back(one.code.what);
+      continue;
+    }
     if (one.came_to == fate::alive)
       out.survivors.push_back(one.code.what);
     out.caught += one.came_to == fate::caught ? 1 : 0;

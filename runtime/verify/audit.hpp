@@ -16,6 +16,8 @@ struct task_audit {
   size_t caught = 0;
   size_t stillborn = 0; ///< Did not run, or gave other shapes: not counted.
   std::vector<std::string> survivors; ///< Each passed every test.
+  /// Answers without any computing that passed every test, such as "zeros".
+  std::vector<std::string> answers;
 
   size_t counted() const { return caught + survivors.size(); }
 
@@ -32,7 +34,9 @@ struct audit_tools {
 
 /// Alters a task's reference one operator at a time, in at most `most` ways, and
 /// tests each as a candidate is tested: with the same number and kinds of inputs
-/// and the same tolerance. All get the same inputs and state. The reference
+/// and the same tolerance. All get the same inputs and state. So are answers
+/// tested that need no computing: zeros, each result's mean, what is right for
+/// another input, an input as it is. The reference
 /// itself is tested so, too: one that fails depends on earlier calls, and what
 /// its mutants fail of would say nothing.
 ///

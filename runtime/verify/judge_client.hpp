@@ -118,6 +118,15 @@ public:
                                std::span<const judge_case> cases,
                                const judge_file& into);
 
+  /// Answers that need no computing: a word for each, such as "zeros".
+  static const std::vector<std::string>& answers();
+
+  /// What such an answer gives for each case. `ec::task_invalid` also if there
+  /// is none in the form of the task's results.
+  result<void> compute_answer(const judged_task& what, const std::string& answer,
+                              std::span<const judge_case> cases,
+                              const judge_file& into);
+
   /// Version of the judge's torch.
   result<std::string> torch_version(const std::stop_token& stop = {});
 

@@ -68,6 +68,7 @@ class audit_table {
 public:
   explicit audit_table(const audit_arguments& given) : given_{given} {
     rows_.align_left(5);
+    rows_.align_left(6);
   }
 
   void add(const task& what, const task_audit& found);
@@ -78,7 +79,8 @@ public:
 
 private:
   const audit_arguments& given_;
-  table rows_{{"task", "level", "mutants", "caught", "share", "survivors"}};
+  table rows_{{"task", "level", "mutants", "caught", "share",
+               "answers that pass", "survivors"}};
   size_t counted_ = 0, caught_ = 0, audited_ = 0;
   std::vector<std::string> weak_, untested_, left_out_;
 };
@@ -96,7 +98,7 @@ void audit_table::add(const task& what, const task_audit& found) {
   ++audited_;
   counted_ += found.counted();
   caught_ += found.caught;
-  bool weak = found.share() < given_.min_share;
+  bool weak = found.share() < given_.min_share || !found.answers.empty();
   if (weak)
     weak_.push_back(what.id);
   if (found.counted() == 0)
@@ -109,7 +111,8 @@ void audit_table::add(const task& what, const task_audit& found) {
                                     {"share", found.share()},
                                     {"stillborn", found.stillborn},
                                     {"weak", weak},
-                                    {"survivors", found.survivors}}
+                                    {"survivors", found.survivors},
+                                    {"answers", found.answers}}
                          .dump());
     std::fflush(stdout);
     return;
@@ -118,6 +121,7 @@ void audit_table::add(const task& what, const task_audit& found) {
              fmt::format("{}", found.counted()),
              fmt::format("{}", found.caught),
              found.counted() == 0 ? "-" : fmt::format("{:.2f}", found.share()),
+             fmt::format("{}", fmt::join(found.answers, ", ")),
              first_of(found.survivors)});
 }
 
@@ -209,7 +213,8 @@ action add_tasks_audit(CLI::App& tasks) {
   sub
     ->add_option("--min-share", given->min_share,
                  "A task is weak if its tests catch a smaller share of those "
-                 "that run; 1: if any passes. Exit status 1 if one is weak.")
+                 "that run (1: if any passes), or take an answer that needs no "
+                 "computing. Exit status 1 if one is weak.")
     ->check(CLI::Range(0.0, 1.0))
     ->capture_default_str();
   sub
