@@ -1,6 +1,7 @@
 #include "runtime/verify/engine_trials.hpp"
 
 #include "runtime/verify/compare.hpp"
+#include "runtime/verify/plan_cases.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -23,14 +23,10 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-/// All cases of a round are in memory at once, within this.
-constexpr uint64_t round_bytes = uint64_t{256} << 20;
 constexpr uint64_t max_kept_bytes = uint64_t{64} << 20;
 constexpr uint64_t max_case_bytes = uint64_t{4} << 30;
 
 constexpr uint64_t large_case_bytes = uint64_t{4} << 20;
-
-constexpr uint64_t max_fresh_state_bytes = uint64_t{64} << 20;
 
 /// NaN in each float type, -1 in integers; and another for the second call, so
 /// that no expected value equals both.
@@ -116,7 +112,6 @@ public:
   trial_outcome run();
 
 private:
-  case_kind stress_kind(size_t index, uint64_t turn) const;
   void plan();
   size_t round_end(size_t first) const;
   bool prepare();
@@ -173,39 +168,13 @@ trial_outcome examination::run() {
   return std::move(out_);
 }
 
-/// Signs come first, for most tasks' inputs are positive; then the others, from
-/// a drawn one on. A task without fair stress inputs gets more of its own.
-case_kind examination::stress_kind(size_t index, uint64_t turn) const {
-  const auto& kinds = what_.stress;
-  if (kinds.empty())
-    return case_kind::plain;
-  return kinds[index == 0 || kinds.size() == 1
-                 ? 0
-                 : 1 + (turn + index) % (kinds.size() - 1)];
-}
-
 void examination::plan() {
-  auto count = static_cast<size_t>(std::max(eval_.trials, 1));
-  auto stress = static_cast<size_t>(std::max(eval_.stress, 0));
-  tests_.resize(count + stress);
-  auto turn = tools_.seeds.next();
+  auto cases = plan_cases(what_, eval_, tools_.seeds);
+  tests_.resize(cases.size());
+  slots_ = cases_that_fit(layout_, tests_.size());
   for (size_t i = 0; i < tests_.size(); ++i) {
-    auto& drawn = tests_[i].drawn;
-    drawn.seed = tools_.seeds.next();
-    if (i >= count)
-      drawn.kind = stress_kind(i - count, turn);
-  }
-  auto fit = round_bytes / std::max<uint64_t>(layout_.bytes, 1);
-  slots_ = static_cast<uint32_t>(
-    std::clamp<uint64_t>(fit, 1, tests_.size()));
-  uint64_t state_bytes = 0;
-  for (const auto& slot : layout_.state)
-    state_bytes += slot.bytes;
-  for (size_t i = 0; i < tests_.size(); ++i) {
+    tests_[i].drawn = cases[i];
     tests_[i].drawn.which = static_cast<uint32_t>(i % slots_);
-    // Drawing large weights anew for each test would cost more than it shows.
-    if (state_bytes > max_fresh_state_bytes)
-      tests_[i].drawn.state = tests_[0].drawn.seed;
   }
 }
 
@@ -416,12 +385,9 @@ judged examination::judge_one(const called& one, uint32_t place) {
   judged out;
   for (size_t i = 0; i < one.outputs.size(); ++i) {
     const auto& spec = what_.args.outputs[i];
-    auto allowed = tolerance_of(spec.type, eval_);
-    // Sums of large terms are right to their own size, not to 1.
-    if (one.drawn.kind == case_kind::large)
-      allowed.max_scale = std::numeric_limits<double>::infinity();
     auto found = compare(spec, one.outputs[i], expected_->output(place, i),
-                         allowed, one.poison);
+                         tolerance_in(one.drawn, spec.type, eval_),
+                         one.poison);
     if (!found.expected_finite) {
       out.pass = false;
       out.kind = category::task_invalid;

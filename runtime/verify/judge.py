@@ -11,6 +11,12 @@ Requests and their replies ({"ok": true, ...} or {"ok": false, "kind": KIND,
   inputs   key, cases, inputs, state, keep, more  (fd)  fills inputs and state;
            "keep" them for `outputs`, with what was kept before if "more"
   outputs  key, cases, outputs        (fd)  fills what the reference gives
+  mutants  source, most   -> mutants: [what, source] of altered references
+  altered  key, seed, source, cases, outputs  (fd)  fills what an altered
+           reference gives for the same inputs and state
+  answers  key, answer, cases, outputs  (fd)  fills what needs no computing:
+           "zeros", the "mean" of each result, what is right for "another
+           input", or the "input" itself
   forget   key
   program  key, operators  -> program: what the reference computes, as a program
            of the operator table's rows; "" where they do not say it
@@ -28,10 +34,13 @@ from collections import OrderedDict
 
 import torch
 
+from judge_answers import answer
 from judge_channel import Channel, Mapping
+from judge_mutants import mutants
 from judge_reference import Reference
 from judge_settings import keep_memory, limit_memory, restore
 from judge_task import (
+    DTYPES,
     SOURCE_NAME,
     ProtocolError,
     TaskInvalid,
@@ -129,11 +138,55 @@ class Judge:
             tensors = self.kept.pop(self.name(message, case), None)
             if tensors is None:
                 tensors = self.drawn(reference, case)
-            reference.draw_state(int(case.get("state", case["seed"])))
-            results = reference.outputs(tensors, int(case["seed"]))
+            results = self.computed(reference, tensors, case)
             self.check(reference, results)
             file.put(results, case["base"], message["outputs"])
         return {}
+
+    def computed(self, reference, tensors, case):
+        reference.draw_state(int(case.get("state", case["seed"])))
+        return reference.outputs(tensors, int(case["seed"]))
+
+    def mutants(self, message, fds):
+        return {"mutants": mutants(message["source"], message["most"])}
+
+    def altered(self, message, fds):
+        reference = self.find(message)
+        # The seed that the reference was loaded with, and none of its checks:
+        # one that does no work is as good as another.
+        other = Reference(
+            message["source"], int(message["seed"]), reference.facts()
+        )
+        file = self.files.of(fds[0])
+        for case in message["cases"]:
+            tensors = self.drawn(reference, case)
+            results = self.computed(other, tensors, case)
+            self.check_form(reference, results)
+            file.put(results, case["base"], message["outputs"])
+        return {}
+
+    def answers(self, message, fds):
+        reference = self.find(message)
+        file = self.files.of(fds[0])
+        for case in message["cases"]:
+            given = self.drawn(reference, case)
+            if message["answer"] == "another input":
+                case = dict(case, state=case.get("state", case["seed"]))
+                case["seed"] = str(int(case["seed"]) ^ 1)
+            tensors = self.drawn(reference, case)
+            results = self.computed(reference, tensors, case)
+            results = answer(message["answer"], given, results)
+            self.check_form(reference, results)
+            file.put(results, case["base"], message["outputs"])
+        return {}
+
+    def check_form(self, reference, results):
+        wanted = [
+            (x["dtype"], x["shape"]) for x in reference.signature["outputs"]
+        ]
+        got = [(DTYPES.get(x.dtype), list(x.shape)) for x in results]
+        if got != wanted:
+            raise TaskInvalid(f"its results are {got}, not {wanted}")
 
     def name(self, message, case):
         return (
@@ -191,6 +244,9 @@ class Judge:
             "load": self.load,
             "inputs": self.inputs,
             "outputs": self.outputs,
+            "mutants": self.mutants,
+            "altered": self.altered,
+            "answers": self.answers,
             "forget": self.forget,
             "program": self.program,
             "about": lambda message, fds: {"torch": torch.__version__},

@@ -306,6 +306,49 @@ result<void> judge_client::compute(const judged_task& what,
   return impl_->ask_about(what, message, into.fd, cases.size());
 }
 
+result<std::vector<mutant>> judge_client::mutants(const judged_task& what,
+                                                  size_t most) {
+  auto reply = impl_->ask({{"op", "mutants"},
+                           {"source", what.reference},
+                           {"most", most}},
+                          {}, load_timeout_s, {});
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  if (auto status = impl::check(*reply); !status)
+    return tl::unexpected{status.error()};
+  std::vector<mutant> out;
+  for (const auto& row : reply->at("mutants"))
+    out.push_back({row.at(0), row.at(1)});
+  return out;
+}
+
+result<void> judge_client::compute_altered(const judged_task& what,
+                                           const mutant& as,
+                                           std::span<const judge_case> cases,
+                                           const judge_file& into) {
+  auto message = request("altered", what, cases, into);
+  message["outputs"] = offsets(into.layout->outputs);
+  message["source"] = as.source;
+  message["seed"] = std::to_string(what.seed);
+  return impl_->ask_about(what, message, into.fd, cases.size());
+}
+
+const std::vector<std::string>& judge_client::answers() {
+  static const std::vector<std::string> all{"zeros", "mean", "another input",
+                                            "input"};
+  return all;
+}
+
+result<void> judge_client::compute_answer(const judged_task& what,
+                                          const std::string& answer,
+                                          std::span<const judge_case> cases,
+                                          const judge_file& into) {
+  auto message = request("answers", what, cases, into);
+  message["outputs"] = offsets(into.layout->outputs);
+  message["answer"] = answer;
+  return impl_->ask_about(what, message, into.fd, cases.size());
+}
+
 result<std::string>
 judge_client::torch_version(const std::stop_token& stop) {
   auto reply = impl_->ask({{"op", "about"}}, {}, load_timeout_s, stop);

@@ -70,6 +70,12 @@ struct draw_options {
   bool more = false; ///< And for those that were kept before.
 };
 
+/// A reference with one operator dropped or changed.
+struct mutant {
+  std::string what; ///< Such as "line 14: dropped relu".
+  std::string source;
+};
+
 /// The judge as the engine sees it: a trusted Python child that draws inputs
 /// and computes what is right (judge.py). It is started at once, and again
 /// when it died; tasks that it forgot are sent again. One thread at a time.
@@ -102,6 +108,24 @@ public:
   result<void> compute(const judged_task& what,
                        std::span<const judge_case> cases,
                        const judge_file& into);
+
+  /// At most so many altered references, evenly out of all there are.
+  result<std::vector<mutant>> mutants(const judged_task& what, size_t most);
+
+  /// Computes what an altered reference gives for each case. `ec::task_invalid`
+  /// also if its results have other shapes or types than the task's.
+  result<void> compute_altered(const judged_task& what, const mutant& as,
+                               std::span<const judge_case> cases,
+                               const judge_file& into);
+
+  /// Answers that need no computing: a word for each, such as "zeros".
+  static const std::vector<std::string>& answers();
+
+  /// What such an answer gives for each case. `ec::task_invalid` also if there
+  /// is none in the form of the task's results.
+  result<void> compute_answer(const judged_task& what, const std::string& answer,
+                              std::span<const judge_case> cases,
+                              const judge_file& into);
 
   /// Version of the judge's torch.
   result<std::string> torch_version(const std::stop_token& stop = {});

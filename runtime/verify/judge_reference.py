@@ -64,6 +64,8 @@ class Reference:
         self.parameters = list(inspect.signature(self.model.forward).parameters)
         self.state = tensors_of(self.model)
         self.initial = [tensor.clone() for _, tensor, _ in self.state]
+        self.places = [self._place(name) for name, _, _ in self.state]
+        self.held = [getattr(*place) for place in self.places]
         self.structure = None
         self.changed_inputs = []
         self.changed_state = []
@@ -151,8 +153,28 @@ class Reference:
             tensors = [spliced(a, b) for a, b in zip(tensors, other)]
         return tensors
 
+    def _place(self, name):
+        path, _, key = name.rpartition(".")
+        return self.model.get_submodule(path), key
+
+    def _state_now(self, index):
+        """What the model holds under a name: a call may have set it anew. None
+        if that has another form."""
+        now, before = getattr(*self.places[index], None), self.initial[index]
+        if not isinstance(now, torch.Tensor):
+            return None
+        is_alike = now.shape == before.shape and now.dtype == before.dtype
+        return now.detach() if is_alike else None
+
+    def _put_back(self):
+        """The tensors that calls have set anew."""
+        for (owner, key), tensor in zip(self.places, self.held):
+            if getattr(owner, key, None) is not tensor:
+                setattr(owner, key, tensor)
+
     def draw_state(self, seed):
         """Sets the model's state to what one case starts from."""
+        self._put_back()
         if seed == self.drawn and not self.changed_state:
             return
         self.drawn = seed
@@ -187,6 +209,7 @@ class Reference:
 
     def forward(self, tensors, seed, model=None):
         """Output leaves of one call; inputs and state may be changed by it."""
+        self._put_back()
         self._begin(mixed(seed, FORWARD_STREAM))
         with torch.no_grad():
             result = (model or self.model)(*self.arguments(tensors))
@@ -221,8 +244,17 @@ class Reference:
         """The results of a call, then changed inputs, then changed state."""
         results = [x for _, x in self.results(result)]
         results += [tensors[i] for i in self.changed_inputs]
-        results += [self.state[i][1] for i in self.changed_state]
+        results += [self._changed(i) for i in self.changed_state]
         return [x.contiguous() for x in results]
+
+    def _changed(self, index):
+        now = self._state_now(index)
+        if now is None:
+            raise TaskInvalid(
+                f"the reference's '{self.state[index][0]}' has another form "
+                "after some calls"
+            )
+        return now
 
     # --- what kind of task it is --------------------------------------------
 
@@ -250,8 +282,9 @@ class Reference:
         for index, (before, after) in enumerate(zip(given, copies)):
             if not torch.equal(_bits(before), _bits(after)):
                 self.changed_inputs.append(index)
-        for index, (before, row) in enumerate(zip(self.initial, self.state)):
-            if not torch.equal(_bits(before), _bits(row[1])):
+        for index, before in enumerate(self.initial):
+            after = self._state_now(index)
+            if after is not None and not torch.equal(_bits(before), _bits(after)):
                 self.changed_state.append(index)
 
     def _check_result(self, results):

@@ -139,8 +139,7 @@ class TimedReference:
             tensors = [x.clone() for x in tensors]
         self.tensors = tensors
         self.arguments = reference.arguments(tensors)
-        if reference.changed_state:
-            reference.draw_state(self.state)
+        reference.draw_state(self.state)
 
     def store(self):
         results = self.reference.collect(self.result, self.tensors)

@@ -7,6 +7,7 @@
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/task_sets.hpp"
+#include "tools/swage/tasks_audit.hpp"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
@@ -129,8 +130,7 @@ int show(const show_arguments& given) {
 
 action add_tasks(CLI::App& app) {
   auto given = std::make_shared<show_arguments>();
-  auto* sub = app.add_subcommand("tasks", "Shows the tasks of a "
-                                          "configuration.");
+  auto* sub = app.add_subcommand("tasks", "Shows tasks, or audits them.");
   sub->footer(exit_statuses);
   sub->require_subcommand(1);
   auto* list = sub->add_subcommand("show", "Lists a set of tasks, or shows "
@@ -151,7 +151,9 @@ action add_tasks(CLI::App& app) {
     ->capture_default_str();
   list->add_option("--id", given->id, "Shows this task whole.");
   list->add_flag("--json", given->json, "Prints one JSON object.");
-  return [given] { return show(*given); };
+  return [given, list, audit = add_tasks_audit(*sub)] {
+    return list->parsed() ? show(*given) : audit();
+  };
 }
 
 } // namespace swage

@@ -162,6 +162,36 @@ TEST_CASE("inputs that the reference changes are outputs too",
   CHECK(floats(data.expected.output(0, 1))[0] == x + 1);
 }
 
+TEST_CASE("state that the reference sets anew is an output too",
+          "[verify][judge]") {
+  for (std::string made :
+       {"self.hidden = torch.rand(4)",
+        "self.register_buffer('hidden', torch.rand(4))"}) {
+    drawn data{module_of("self.hidden = self.hidden + x; return x * 2",
+                         "x=torch.rand(4)", made),
+               {with_seed(1), with_seed(2, 1)}};
+    REQUIRE(data.what->args.outputs.size() == 2);
+    CHECK(data.what->args.outputs[1].name == "hidden_out");
+    for (uint32_t i = 0; i < 2; ++i) {
+      auto x = floats(data.memory.input(i, 0));
+      auto before = floats(data.memory.state(i, 0));
+      auto after = floats(data.expected.output(i, 1));
+      for (size_t k = 0; k < 4; ++k)
+        CHECK(after[k] == before[k] + x[k]);
+    }
+  }
+}
+
+TEST_CASE("each call finds the state as it was drawn", "[verify][judge]") {
+  drawn data{module_of("self.kept = torch.cat([self.kept, x]); "
+                       "return self.kept[:4] + self.kept.numel()",
+                       "x=torch.rand(4)", "self.kept = torch.zeros(4)"),
+             {with_seed(1), with_seed(2, 1)}};
+  REQUIRE(data.what->args.outputs.size() == 1);
+  for (uint32_t i = 0; i < 2; ++i)
+    CHECK(floats(data.expected.output(i, 0))[0] == 8);
+}
+
 TEST_CASE("tensors outside the state dict are state", "[verify][judge]") {
   auto what = loaded(module_of("return x + self.hidden", "x=torch.rand(4)",
                                "self.hidden = torch.rand(4)"));

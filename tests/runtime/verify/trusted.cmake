@@ -14,6 +14,7 @@ swage_add_test(verify_python_process
   SOURCES test_python_process.cpp ../../system/process.cpp
   LINK swage::verify nlohmann_json::nlohmann_json TIMEOUT 300)
 swage_add_test(verify_judge SOURCES test_judge.cpp LINK swage::verify)
+swage_add_test(verify_audit SOURCES test_audit.cpp LINK swage::verify)
 swage_add_test(verify_judge_program
   SOURCES test_judge_program.cpp
   LINK swage::verify swage::task TIMEOUT 300)
