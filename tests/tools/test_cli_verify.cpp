@@ -121,6 +121,11 @@ TEST_CASE("a wrong signature is a bad interface", "[tools][verify]") {
   auto object = verdict("extern \"C\" void kernel(float* y) { y[0] = 0; }\n",
                         1);
   CHECK(object["category"] == "compile_error:bad_interface");
+  CHECK_THAT(object["detail"].get<std::string>(),
+             ContainsSubstring("expected extern \"C\" void kernel(const float* "
+                               "x, const float* w, float* y, int64_t na, "
+                               "int64_t nb); found in line 1, column 17: "
+                               "'void kernel(float*)'"));
 }
 
 namespace {
