@@ -233,12 +233,17 @@ TEST_CASE("a batch that cannot be read is refused whole", "[tools][verify]") {
 
 TEST_CASE("the signature can be asked for first", "[tools][verify]") {
   scratch folder;
-  auto told = swage::test::swage({"verify", "--task",
-                                  folder.file("t.py", scaled_relu),
-                                  "--print-signature"});
+  auto task = folder.file("t.py", scaled_relu);
+  auto told
+    = swage::test::swage({"verify", "--task", task, "--print-signature"});
   INFO(told.err);
   CHECK(told.code == 0);
   CHECK_THAT(told.out, ContainsSubstring("void kernel(const float*"));
+  auto object = swage::test::swage(
+    {"verify", "--task", task, "--print-signature", "--json"});
+  CHECK(object.code == 0);
+  CHECK(json::parse(object.out)
+        == json{{"signature", told.out.substr(0, told.out.size() - 1)}});
 }
 
 TEST_CASE("a module that is none is an invalid task", "[tools][verify]") {

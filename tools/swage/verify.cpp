@@ -12,6 +12,7 @@
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -26,12 +27,12 @@ struct verify_arguments {
   bool json = false, no_measure = false, print_signature = false;
 };
 
-int print_signature(const task& what) {
-  if (what.as == form::function)
-    fmt::print("{}\n", prototype(what.args));
-  else
-    fmt::print("class ModelNew(torch.nn.Module)  # __init__ and forward as "
-               "in Model\n");
+int print_signature(const task& what, bool json) {
+  auto text = what.as == form::function
+                ? prototype(what.args)
+                : "class ModelNew(torch.nn.Module)  # __init__ and forward as "
+                  "in Model";
+  fmt::print("{}\n", json ? nlohmann::json{{"signature", text}}.dump() : text);
   return 0;
 }
 
@@ -104,14 +105,15 @@ int verify(const verify_arguments& given) {
   if (!judge)
     return report(judge.error());
   auto loaded = load_named(**judge, *what, given.task);
-  if (!loaded && loaded.error().code == ec::task_invalid && given.json)
+  bool invalid = !loaded && loaded.error().code == ec::task_invalid;
+  if (invalid && given.json && !given.print_signature)
     return print_verdict(
       {.kind = category::task_invalid, .detail = loaded.error().message},
       *settings, true);
   if (!loaded)
     return report(loaded.error());
   if (given.print_signature)
-    return print_signature(*loaded);
+    return print_signature(*loaded, given.json);
   return print_verdict(
     (*judge)->verify(*loaded, {given.candidate, response}, {}), *settings,
     given.json);
