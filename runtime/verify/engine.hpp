@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -67,7 +68,9 @@ struct reward_options {
 };
 double score(const verdict& outcome, const reward_options& options);
 
-/// Feedback for the next turn or a repair: built from the verdict only.
-std::string feedback_text(const verdict& outcome, uint32_t round);
+/// Feedback for the next turn or a repair: built from the verdict only. Without
+/// a round, for a person who has one kernel judged.
+std::string feedback_text(const verdict& outcome,
+                          std::optional<uint32_t> round = std::nullopt);
 
 } // namespace swage

@@ -322,4 +322,5 @@ TEST_CASE("people get lines and then feedback", "[tools][verify]") {
   CHECK_THAT(told.out,
              ContainsSubstring("category       correctness_error:tolerance"));
   CHECK_THAT(told.out, ContainsSubstring("speedup        not measured"));
+  CHECK_THAT(told.out, ContainsSubstring("\n\nWrong (correctness_error"));
 }

@@ -76,7 +76,7 @@ int print_verdict(const verdict& outcome, const config& settings, bool json) {
     fmt::print("{}\n", verdict_json(outcome, reward));
   else
     fmt::print("{}\n{}\n", verdict_lines(outcome, reward),
-               feedback_text(outcome, 1));
+               feedback_text(outcome));
   return verdict_exit_code(outcome);
 }
 
