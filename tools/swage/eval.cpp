@@ -139,7 +139,7 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
   terminal_progress shown{"verify", "samples"};
   eval_column column{"checkpoint", 0, {}, {}};
   std::vector<eval_row> rows;
-  size_t done = 0;
+  size_t done = 0, cached = 0;
   for (auto& one : responses) {
     auto& what = tasks[one.item];
     auto told = judge.verify(
@@ -147,7 +147,8 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
     ++column.outcomes[told.kind];
     if (!is_uncharged(told.kind))
       rows.push_back({what.id, what.level, told.ok(), told.speedup});
-    shown.update(++done, responses.size());
+    cached += told.cached ? 1 : 0;
+    shown.update(++done, responses.size(), "", cached);
   }
   column.rows = summarise(rows);
   return column;

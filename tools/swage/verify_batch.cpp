@@ -59,7 +59,8 @@ public:
     ok_ += what.ok() ? 1 : 0;
     not_judged_ += is_uncharged(what.kind)
                      && what.kind != category::task_invalid;
-    shown_.update(done_, total_, fmt::format("{} ok", ok_));
+    cached_ += what.cached ? 1 : 0;
+    shown_.update(done_, total_, fmt::format("{} ok", ok_), cached_);
   }
 
   size_t done() const { return done_; }
@@ -72,7 +73,7 @@ private:
     : to_{to}, total_{total} {}
 
   std::FILE* to_;
-  size_t total_, done_ = 0, ok_ = 0, not_judged_ = 0;
+  size_t total_, done_ = 0, ok_ = 0, cached_ = 0, not_judged_ = 0;
   std::atomic<bool> written_ = true;
   terminal_progress shown_{"verify", "candidates"};
   std::mutex mutex_;

@@ -61,6 +61,7 @@ outcome judge_all(engine& judge, const task& what,
                   const std::vector<response>& responses) {
   terminal_progress shown{"verify", "kernels"};
   outcome all;
+  size_t cached = 0;
   for (auto& one : responses) {
     ++all.samples;
     auto told = judge.verify(what, {fmt::format("{}", one.index), one.text},
@@ -68,12 +69,13 @@ outcome judge_all(engine& judge, const task& what,
     ++all.categories[to_string(told.kind)];
     all.only_infra = all.only_infra && is_uncharged(told.kind);
     all.right += told.ok();
+    cached += told.cached;
     auto source = extract(one.text, what.as);
     judged now{source ? *source : one.text, std::move(told)};
     if (now.outcome.ok() && (!all.best || better(now, *all.best)))
       all.best = std::move(now);
     shown.update(all.samples, responses.size(),
-                 fmt::format("{} right", all.right));
+                 fmt::format("{} right", all.right), cached);
   }
   return all;
 }
