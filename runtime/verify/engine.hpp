@@ -59,6 +59,10 @@ public:
   /// Called around each measurement: true when it begins, false when it ends.
   /// Set before the first `verify`; used to pause decoding on this node.
   std::function<void(bool)> on_measure;
+
+  /// Called when `verify` begins what may take a second: "compiling",
+  /// "testing", "timing". Not if the verdict is known.
+  std::function<void(const char* step)> on_step;
 };
 
 /// Reward of a verdict (Eq. 2).

@@ -5,6 +5,7 @@
 #include "runtime/task/prompt.hpp"
 #include "runtime/verify/load_tasks.hpp"
 #include "runtime/verify/start_engine.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/endpoint.hpp"
 #include "tools/swage/option_checks.hpp"
@@ -64,6 +65,7 @@ result<std::vector<task>> load_tasks(const eval_arguments& given,
 result<std::vector<task>> load_all(engine& judge,
                                    const std::vector<task>& all) {
   terminal_progress shown{"load", "tasks"};
+  shown.update(0, all.size());
   return load_tasks(
     judge, all,
     {[](const task& one, const error& why) {
@@ -99,6 +101,7 @@ result<std::vector<response>> draw(const endpoint_options& server,
       all.push_back({i, index, {}});
     }
   terminal_progress shown{"ask", "samples"};
+  shown.update(0, requests.size());
   auto texts = ask_endpoint(
     server, requests,
     [&](size_t done, size_t total) { shown.update(done, total); });
@@ -128,6 +131,7 @@ result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
         all.push_back({i, index, {}});
     }
   terminal_progress shown{"decode", "samples"};
+  shown.update(0, tasks.size() * rollout.eval_samples - all.size());
   auto decoded = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
   std::ranges::move(decoded, std::back_inserter(all));
@@ -140,6 +144,7 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
   eval_column column{"checkpoint", 0, {}, {}};
   std::vector<eval_row> rows;
   size_t done = 0, cached = 0;
+  shown.update(0, responses.size());
   for (auto& one : responses) {
     auto& what = tasks[one.item];
     auto told = judge.verify(
@@ -171,6 +176,11 @@ endpoint_options server_of(const eval_arguments& given) {
   return {.url = given.endpoint, .model = given.model, .key = key ? key : ""};
 }
 
+result<std::unique_ptr<engine>> start_judge(const config& settings) {
+  activity doing{"starting the judge"};
+  return start_engine(settings.verifier, needs_programs(settings.tasks));
+}
+
 int eval(const eval_arguments& given) {
   if (auto ok = check(given); !ok)
     return report(ok.error());
@@ -188,8 +198,7 @@ int eval(const eval_arguments& given) {
   if (!tasks)
     return report(tasks.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier,
-                            needs_programs(settings->tasks));
+  auto judge = start_judge(*settings);
   if (!judge)
     return report(judge.error());
   auto loaded = load_all(**judge, *tasks);

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace swage {
 
@@ -79,11 +80,11 @@ int print_list(const std::vector<task>& all, bool json) {
 result<task> with_arguments(const task& what, const config& settings) {
   if (!what.args.outputs.empty())
     return what;
-  auto judge = start_engine(settings.verifier,
-                            needs_programs(settings.tasks));
-  if (!judge)
-    return tl::unexpected{judge.error()};
-  return load_named(**judge, what, "task " + what.id);
+  auto at = judge_one(settings, what, "task " + what.id,
+                      needs_programs(settings.tasks));
+  if (!at)
+    return tl::unexpected{at.error()};
+  return std::move(at->what);
 }
 
 int print_task(const task& what, const config& settings, bool json) {

@@ -101,22 +101,18 @@ int verify(const verify_arguments& given) {
       return report(text.error());
     response = std::move(*text);
   }
-  auto judge = start_engine(settings->verifier);
-  if (!judge)
-    return report(judge.error());
-  auto loaded = load_named(**judge, *what, given.task);
-  bool invalid = !loaded && loaded.error().code == ec::task_invalid;
+  auto at = judge_one(*settings, *what, given.task, false);
+  bool invalid = !at && at.error().code == ec::task_invalid;
   if (invalid && given.json && !given.print_signature)
     return print_verdict(
-      {.kind = category::task_invalid, .detail = loaded.error().message},
-      *settings, true);
-  if (!loaded)
-    return report(loaded.error());
+      {.kind = category::task_invalid, .detail = at.error().message}, *settings,
+      true);
+  if (!at)
+    return report(at.error());
   if (given.print_signature)
-    return print_signature(*loaded, given.json);
-  return print_verdict(
-    (*judge)->verify(*loaded, {given.candidate, response}, {}), *settings,
-    given.json);
+    return print_signature(at->what, given.json);
+  return print_verdict(verify_alone(*at, {given.candidate, response}),
+                       *settings, given.json);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "tools/swage/verify_batch.hpp"
 
 #include "runtime/verify/start_engine.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/batch_file.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/stop_signals.hpp"
@@ -70,7 +71,9 @@ public:
 
 private:
   verdict_writer(std::FILE* to, size_t total)
-    : to_{to}, total_{total} {}
+    : to_{to}, total_{total} {
+    shown_.update(0, total);
+  }
 
   std::FILE* to_;
   size_t total_, done_ = 0, ok_ = 0, cached_ = 0, not_judged_ = 0;
@@ -113,6 +116,7 @@ private:
 
 result<std::vector<std::unique_ptr<engine>>>
 start_engines(uint32_t count, const verifier_config& settings) {
+  activity doing{"starting the judges"};
   std::vector<std::unique_ptr<engine>> all;
   for (uint32_t i = 0; i < count; ++i) {
     auto one = start_engine(settings);

@@ -1,6 +1,7 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/task/suite.hpp"
 #include "runtime/verify/extract.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/option_checks.hpp"
@@ -57,20 +58,20 @@ bool better(const judged& a, const judged& b) {
   return a.outcome.speedup > b.outcome.speedup;
 }
 
-outcome judge_all(engine& judge, const task& what,
-                  const std::vector<response>& responses) {
+outcome judge_all(judge_of_one& at, const std::vector<response>& responses) {
   terminal_progress shown{"verify", "kernels"};
   outcome all;
   size_t cached = 0;
+  shown.update(0, responses.size());
   for (auto& one : responses) {
     ++all.samples;
-    auto told = judge.verify(what, {fmt::format("{}", one.index), one.text},
-                             {});
+    auto told = at.judge->verify(
+      at.what, {fmt::format("{}", one.index), one.text}, {});
     ++all.categories[to_string(told.kind)];
     all.only_infra = all.only_infra && is_uncharged(told.kind);
     all.right += told.ok();
     cached += told.cached;
-    auto source = extract(one.text, what.as);
+    auto source = extract(one.text, at.what.as);
     judged now{source ? *source : one.text, std::move(told)};
     if (now.outcome.ok() && (!all.best || better(now, *all.best)))
       all.best = std::move(now);
@@ -113,6 +114,12 @@ void print_text(const outcome& all) {
     fmt::print(stderr, "  {:5} {}\n", count, name);
 }
 
+result<sampler> open_policy(const std::filesystem::path& checkpoint,
+                            const config& settings) {
+  activity doing{"loading the policy"};
+  return sampler::open(checkpoint, settings);
+}
+
 int write(const write_arguments& given) {
   auto checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
@@ -124,27 +131,25 @@ int write(const write_arguments& given) {
   if (!what)
     return report(what.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier,
-                            needs_programs(settings->tasks));
-  if (!judge)
-    return report(judge.error());
-  auto loaded = load_named(**judge, *what, given.task);
-  if (!loaded)
-    return report(loaded.error());
+  auto at = judge_one(*settings, *what, given.task,
+                      needs_programs(settings->tasks));
+  if (!at)
+    return report(at.error());
   if (needs_programs(settings->tasks))
-    if (auto complaint = taught_complaint(*loaded, settings->tasks))
+    if (auto complaint = taught_complaint(at->what, settings->tasks))
       log_warning(*complaint);
-  auto policy = sampler::open(checkpoint->directory, *settings);
+  auto policy = open_policy(checkpoint->directory, *settings);
   if (!policy)
     return report(policy.error());
-  auto asked = policy->ask(*loaded, 0, given.samples,
+  auto asked = policy->ask(at->what, 0, given.samples,
                            make_sampling(given, *settings));
   if (!asked)
     return report(asked.error());
   terminal_progress shown{"write", "samples"};
+  shown.update(0, given.samples);
   auto responses = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
-  auto all = judge_all(**judge, *loaded, responses);
+  auto all = judge_all(*at, responses);
   given.json ? print_json(all, settings->reward) : print_text(all);
   if (all.best)
     return 0;
