@@ -365,6 +365,23 @@ TEST_CASE("a suite is shown whole", "[tools][cli]") {
   CHECK_THAT(told.err, ContainsSubstring("--part"));
 }
 
+TEST_CASE("tasks that are missing are named by their option",
+          "[tools][cli]") {
+  scratch folder;
+  auto none = folder.path("none");
+  for (auto arguments :
+       {std::vector<std::string>{"eval", "configs/quickstart.toml",
+                                 "--checkpoint", folder.path("")},
+        {"tasks", "show"}}) {
+    arguments.insert(arguments.end(), {"--tasks", none});
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK(told.err
+          == "swage: expected the tasks of --tasks at " + none
+               + ", found nothing there\n");
+  }
+}
+
 TEST_CASE("each help ends with the exit statuses", "[tools][cli]") {
   for (auto* name : {"train", "eval", "verify", "write", "tasks", "inspect"})
     CHECK_THAT(run({name, "--help"}).out, ContainsSubstring("Exit status: 0"));

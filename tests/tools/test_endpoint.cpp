@@ -1,8 +1,7 @@
 #include "tools/swage/endpoint.hpp"
 
-#include "tools/swage/endpoint_failure.hpp"
-
 #include "tests/tools/model_server.hpp"
+#include "tools/swage/endpoint_failure.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

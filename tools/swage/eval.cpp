@@ -43,8 +43,12 @@ result<config> load(const eval_arguments& given) {
     return settings;
   if (given.samples > 0)
     settings->rollout.eval_samples = given.samples;
-  if (!given.suite.empty())
-    settings->tasks.suite = given.suite;
+  if (!given.suite.empty()) {
+    auto suite = find_data(given.suite, "the tasks of --tasks");
+    if (!suite)
+      return tl::unexpected{suite.error()};
+    settings->tasks.suite = suite->string();
+  }
   if (auto ok = resolve_paths(*settings); !ok)
     return tl::unexpected{ok.error()};
   return settings;

@@ -34,7 +34,7 @@ result<config> load(const show_arguments& given) {
                     : load_config(given.file, given.overrides, check_tasks);
   if (!settings || given.suite.empty())
     return settings;
-  auto suite = find_data(given.suite, "tasks");
+  auto suite = find_data(given.suite, "the tasks of --tasks");
   if (!suite)
     return tl::unexpected{suite.error()};
   settings->tasks.suite = suite->string();
