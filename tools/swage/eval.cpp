@@ -12,6 +12,7 @@
 #include "tools/swage/run_tables.hpp"
 #include "tools/swage/sampler.hpp"
 #include "tools/swage/task_sets.hpp"
+#include "tools/swage/taught.hpp"
 #include "tools/swage/terminal_progress.hpp"
 
 #include <CLI/Option.hpp>
@@ -79,13 +80,15 @@ result<std::vector<task>> load_all(engine& judge,
      [&](size_t done, size_t total) { shown.update(done, total); }});
 }
 
-void warn_of_unknown(const std::vector<task>& tasks) {
-  auto count = std::ranges::count_if(
-    tasks, [](auto& one) { return one.program.empty(); });
-  if (count > 0)
-    log_warning(fmt::format("{} of {} tasks have operators that compact "
-                            "prompts have no name for",
-                            count, tasks.size()));
+/// What the policy may not know, as far as its run is known.
+void warn_of_untaught(const std::vector<task>& tasks,
+                      const std::filesystem::path& checkpoint) {
+  taught_tasks taught;
+  if (!checkpoint.empty())
+    if (auto run = run_config(checkpoint); run && *run)
+      taught = (*run)->tasks;
+  if (auto complaint = taught_complaint(tasks, taught))
+    log_warning(*complaint);
 }
 
 /// The responses of a model that another program serves.
@@ -209,7 +212,7 @@ int eval(const eval_arguments& given) {
   if (!loaded)
     return report(loaded.error());
   if (needs_programs(settings->tasks))
-    warn_of_unknown(*loaded);
+    warn_of_untaught(*loaded, checkpoint->directory);
   auto responses = given.checkpoint.empty()
                      ? draw(server_of(given), *loaded, *settings)
                      : draw(checkpoint->directory, *loaded, *settings);
