@@ -6,6 +6,7 @@
 #include "runtime/task/text_file.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/verdict_text.hpp"
 #include "tools/swage/verify_batch.hpp"
 
@@ -162,7 +163,7 @@ action add_verify(CLI::App& app) {
   sub
     ->add_option("--jobs", given->jobs,
                  "Candidates judged at the same time; default: one per core.")
-    ->check(CLI::Range(1, 1024))
+    ->check(whole_number(1, 1024))
     ->needs(batch);
   return [given] { return verify(*given); };
 }

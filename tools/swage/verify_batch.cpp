@@ -51,6 +51,9 @@ public:
   verdict_writer(const verdict_writer&) = delete;
   verdict_writer& operator=(const verdict_writer&) = delete;
 
+  /// Shows that the first one is at work.
+  void begin() { shown_.update(0, total_); }
+
   void add(const std::string& line, const verdict& what) {
     std::lock_guard lock{mutex_};
     fmt::print(to_, "{}\n", line);
@@ -71,9 +74,7 @@ public:
 
 private:
   verdict_writer(std::FILE* to, size_t total)
-    : to_{to}, total_{total} {
-    shown_.update(0, total);
-  }
+    : to_{to}, total_{total} {}
 
   std::FILE* to_;
   size_t total_, done_ = 0, ok_ = 0, cached_ = 0, not_judged_ = 0;
@@ -190,15 +191,16 @@ int verify_batch(const batch_options& options, const config& settings) {
       return 0;
   }
   auto total = what->rows.size();
+  auto to = verdict_writer::open(options.out, total);
+  if (!to)
+    return report(to.error());
   auto jobs = options.jobs > 0 ? options.jobs
                                : std::max(1u, std::thread::hardware_concurrency());
   auto engines = start_engines(
     static_cast<uint32_t>(std::min<size_t>(jobs, total)), settings.verifier);
   if (!engines)
     return report(engines.error());
-  auto to = verdict_writer::open(options.out, total);
-  if (!to)
-    return report(to.error());
+  (*to)->begin();
   stop_signals signals;
   judge_rows(*what, settings, *engines, **to, signals.token());
   return finish(**to, options, total);
