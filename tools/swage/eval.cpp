@@ -85,7 +85,7 @@ void warn_of_untaught(const std::vector<task>& tasks,
                       const std::filesystem::path& checkpoint) {
   taught_tasks taught;
   if (!checkpoint.empty())
-    if (auto run = run_config(checkpoint); run && *run)
+    if (auto run = config_of_run(checkpoint); run && *run)
       taught = (*run)->tasks;
   if (auto complaint = taught_complaint(tasks, taught))
     log_warning(*complaint);

@@ -67,7 +67,7 @@ result<checkpoint_info> find_checkpoint(const fs::path& at) {
   return *newest;
 }
 
-result<std::optional<config>> run_config(const fs::path& checkpoint) {
+result<std::optional<config>> config_of_run(const fs::path& checkpoint) {
   auto run = checkpoint.parent_path().parent_path() / "config.toml";
   std::error_code failed;
   if (!fs::exists(run, failed))

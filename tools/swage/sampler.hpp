@@ -23,7 +23,7 @@ result<checkpoint_info> find_checkpoint(const std::filesystem::path& at);
 /// The configuration of the run that a checkpoint is of; nothing if it is of
 /// none.
 result<std::optional<config>>
-run_config(const std::filesystem::path& checkpoint);
+config_of_run(const std::filesystem::path& checkpoint);
 
 /// How a configuration's evaluations are drawn.
 sampling eval_sampling(const config& settings);

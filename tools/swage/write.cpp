@@ -156,7 +156,7 @@ int write(const write_arguments& given) {
   auto checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
     return report(checkpoint.error());
-  auto run = run_config(checkpoint->directory);
+  auto run = config_of_run(checkpoint->directory);
   if (!run)
     return report(run.error());
   auto settings = run->value_or(config{});
