@@ -138,8 +138,11 @@ result<void> local_engine::open() {
   std::error_code code;
   fs::create_directories(options_.cache, code);
   if (code)
-    return fail(ec::io, fmt::format("cannot make the cache folder '{}': {}",
-                                    options_.cache.string(), code.message()));
+    return fail(code == std::errc::no_space_on_device ? ec::io
+                                                      : ec::invalid_config,
+                fmt::format("cannot make the cache folder '{}': {}; name "
+                            "another with verifier.cache or XDG_CACHE_HOME",
+                            options_.cache.string(), code.message()));
   auto library = sandbox_library(options_.worker);
   if (!library)
     return tl::unexpected{library.error()};

@@ -47,6 +47,13 @@ TEST_CASE("wrong use is two and goes to stderr", "[tools][cli]") {
   }
 }
 
+TEST_CASE("a command that there is none of is named", "[tools][cli]") {
+  auto told = run({"trian", "x.toml"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("swage: trian is no command of swage"));
+  CHECK_THAT(told.err, ContainsSubstring("did you mean train?"));
+}
+
 TEST_CASE("a missing configuration is named", "[tools][cli]") {
   auto told = run({"train", "no/such.toml"});
   CHECK(told.code == 2);

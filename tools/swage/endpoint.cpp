@@ -148,7 +148,7 @@ private:
       if (reply && reply->status == 200) {
         if (auto text = text_of(reply->body))
           return *text;
-        return refused("expected a reply with choices[0].message.content, "
+        return refused("expected choices[0].message.content, "
                        "found " + server_words(reply->body));
       }
       bool busy = !reply || reply->status == 429 || reply->status >= 500;
