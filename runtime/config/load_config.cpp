@@ -329,9 +329,10 @@ result<config> load_config(const std::filesystem::path& file,
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
   if (in.bad() || text.size() > max_file_bytes || (text.empty() && !in.eof()))
-    return fail(ec::io, fmt::format("{}: not readable, or larger than a "
-                                    "configuration file can be (1 MiB)",
-                                    file.string()));
+    return fail(ec::invalid_config,
+                fmt::format("{}: not readable, or larger than a configuration "
+                            "file can be (1 MiB)",
+                            file.string()));
   return parse_config(text, file.string(), overrides, also);
 }
 

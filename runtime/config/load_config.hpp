@@ -15,8 +15,8 @@ namespace swage {
 /// Wrong types, unknown tables and keys, values out of range and knobs that
 /// contradict each other are `ec::invalid_config`; the message begins with
 /// "file:line:column: " or with the override, and names the nearest known key.
-/// A value of a knob that is not built is `ec::unsupported`. A file that
-/// cannot be read is `ec::not_found` or `ec::io`.
+/// A value of a knob that is not built is `ec::unsupported`. A file that is not
+/// there is `ec::not_found`.
 ///
 /// Where there are `[[cluster.node]]`s (name, address, actors), `[actors]` is
 /// their sum; counts that the file gives all the same must agree with it.

@@ -82,14 +82,14 @@ result<fs::path> find_data(const fs::path& path, std::string_view what) {
   auto ours = (data_folder() / path).lexically_normal();
   if (fs::exists(ours, failed))
     return ours;
+  auto here = fs::absolute(path).lexically_normal();
   return fail(ec::not_found,
-              path.is_absolute()
+              here == ours
                 ? fmt::format("expected {} at {}, found nothing there", what,
-                              path.string())
+                              here.string())
                 : fmt::format("expected {} at {}, found nothing there and "
                               "nothing at {}",
-                              what, fs::absolute(path).string(),
-                              ours.string()));
+                              what, here.string(), ours.string()));
 }
 
 result<void> resolve_paths(config& settings) {

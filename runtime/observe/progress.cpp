@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::string_view erase_line = "\r\x1b[K";
 
+/// Nothing that is worked on is done so often in a second: what is, was known.
+constexpr double most_per_s = 1000;
+
 /// The first `width` characters; never half of one.
 std::string cut(const std::string& text, size_t width) {
   size_t seen = 0;
@@ -39,6 +42,7 @@ std::optional<std::string> progress::update(const progress_event& event,
     stage_ = event.stage;
     stage_began_ = now;
     stage_began_at_ = event.done;
+    stage_began_cached_ = event.cached;
     completed_ = false;
   }
   bool complete = event.total > 0 && event.done >= event.total;
@@ -67,11 +71,12 @@ std::string progress::line(const progress_event& event, double now) const {
                               : fmt::format("{:<10} {} {}", event.stage,
                                             event.done, event.unit);
   auto elapsed = now - stage_began_;
-  auto done = static_cast<double>(event.done - stage_began_at_);
-  if (elapsed > 0 && done > 0) {
-    auto rate = done / elapsed;
-    text += rate < 1000 ? fmt::format(", {:.3g}/s", rate)
-                        : fmt::format(", {:.0f}/s", rate);
+  auto done = static_cast<double>(event.done - stage_began_at_)
+              - static_cast<double>(event.cached)
+              + static_cast<double>(stage_began_cached_);
+  auto rate = elapsed > 0 ? done / elapsed : 0;
+  if (rate > 0 && rate < most_per_s) {
+    text += fmt::format(", {:.3g}/s", rate);
     if (event.done < event.total)
       text += fmt::format(
         ", {} left",
@@ -79,6 +84,8 @@ std::string progress::line(const progress_event& event, double now) const {
     else if (event.total > 0)
       text += fmt::format(" in {}", duration_text(elapsed));
   }
+  if (event.cached > 0)
+    text += fmt::format(", {} from the cache", event.cached);
   return event.note.empty() ? text : text + ", " + event.note;
 }
 

@@ -13,6 +13,7 @@ struct progress_event {
   uint64_t total = 0; ///< 0: unknown, so there is no time left to tell.
   std::string unit;   ///< "steps", "samples", ...
   std::string note;   ///< Appended as it is, such as "reward 0.41".
+  uint64_t cached = 0; ///< Of `done`; they took no time and are in no rate.
 };
 
 struct progress_options {
@@ -42,6 +43,7 @@ private:
   std::string stage_;
   double stage_began_ = 0;
   uint64_t stage_began_at_ = 0;
+  uint64_t stage_began_cached_ = 0;
   double last_said_ = 0;
   bool completed_ = false; ///< The stage's last line was written.
   bool open_ = false;      ///< A rewritten line is on the terminal.

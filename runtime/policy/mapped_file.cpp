@@ -74,7 +74,7 @@ mapped_file::open(const fs::path& path) {
   if (file.fd() < 0 || ::fstat(file.fd(), &info) != 0)
     return system_error("open", path);
   if (!S_ISREG(info.st_mode))
-    return fail(ec::io,
+    return fail(ec::invalid_argument,
                 fmt::format("'{}' is not a regular file", path.string()));
   auto size = static_cast<size_t>(info.st_size);
   if (size == 0)

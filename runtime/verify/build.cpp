@@ -18,6 +18,9 @@ namespace swage {
 
 namespace {
 
+/// Raised when a refusal is told in other words: it is kept with them.
+constexpr int protocol = 2;
+
 // Left by compilers that were killed where they had no private folder.
 void remove_abandoned(const std::filesystem::path& scratch) {
   namespace fs = std::filesystem;
@@ -119,7 +122,7 @@ tl::expected<artifact, rejection> builder::build(std::string_view code,
 }
 
 std::string builder::key(std::string_view code, const signature& args) const {
-  return content_hash(fmt::format("cpu\n{}\n{}", toolchain(),
+  return content_hash(fmt::format("cpu {}\n{}\n{}", protocol, toolchain(),
                                   translation_unit(code, args)));
 }
 

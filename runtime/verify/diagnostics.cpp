@@ -123,6 +123,17 @@ bool is_about_interface(const diagnostic& one) {
              || contains(one.message, "conflicts with"));
 }
 
+/// What stands in the place of the prototype: the declaration that the compiler
+/// quotes, if it does nothing else, or its words.
+std::string found_instead(const diagnostic& one) {
+  auto words = one.message.substr(0, max_message);
+  for (std::string_view lead : {"conflicting declaration of C function ",
+                                "ambiguating new declaration of "})
+    if (words.starts_with(lead))
+      words.remove_prefix(lead.size());
+  return fmt::format("line {}, column {}: {}", one.line, one.column, words);
+}
+
 // The linkers' ways to say that a symbol is missing, each with its name.
 std::vector<std::string_view> undefined_symbols(std::string_view errors) {
   std::vector<std::string_view> names;
@@ -146,8 +157,8 @@ rejection missing_symbols(const std::vector<std::string_view>& names,
                           std::string_view prototype) {
   if (std::find(names.begin(), names.end(), "kernel") != names.end())
     return {category::compile_bad_interface,
-            fmt::format("expected a definition of\n{}\nfound none with these "
-                        "arguments",
+            fmt::format("expected a definition of {} found none with these "
+                        "arguments outside of a namespace",
                         prototype)};
   std::string text = "undefined: ";
   for (size_t i = 0; i < std::min(names.size(), max_shown); ++i)
@@ -188,7 +199,8 @@ rejection diagnose(const compile_outcome& seen, std::string_view prototype) {
   for (const auto& one : all)
     if (is_about_interface(one))
       return {category::compile_bad_interface,
-              fmt::format("expected\n{}\nbut {}", prototype, describe(one))};
+              fmt::format("expected {} found in {}", prototype,
+                          found_instead(one))};
   if (!all.empty())
     return {category::compile_compiler, describe(all)};
   auto missing = undefined_symbols(seen.errors);

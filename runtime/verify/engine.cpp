@@ -108,6 +108,10 @@ private:
   measurement measured(const judged_task& task, const eval_spec& eval,
                        const artifact& built, const std::stop_token& stop);
   void after_fault();
+  void begin(const char* step) const {
+    if (on_step)
+      on_step(step);
+  }
 
   engine_options options_;
   secret_seeds seeds_;
@@ -134,8 +138,11 @@ result<void> local_engine::open() {
   std::error_code code;
   fs::create_directories(options_.cache, code);
   if (code)
-    return fail(ec::io, fmt::format("cannot make the cache folder '{}': {}",
-                                    options_.cache.string(), code.message()));
+    return fail(code == std::errc::no_space_on_device ? ec::io
+                                                      : ec::invalid_config,
+                fmt::format("cannot make the cache folder '{}': {}; name "
+                            "another with verifier.cache or XDG_CACHE_HOME",
+                            options_.cache.string(), code.message()));
   auto library = sandbox_library(options_.worker);
   if (!library)
     return tl::unexpected{library.error()};
@@ -215,12 +222,14 @@ verdict local_engine::examine(const task& what, const std::string& code,
   auto task = judge_->load(what, stop);
   if (!task)
     return refused(category_of(task.error()), task.error().message);
+  begin("compiling");
   build_limits limits;
   limits.timeout_s = what.eval.build_timeout_s;
   limits.stop = stop;
   auto built = builder_->build(code, (*task)->args, limits);
   if (!built)
     return refused(built.error().kind, built.error().detail);
+  begin("testing");
   auto trial = tried(**task, what.eval, *built, stop);
   auto out = refused(trial.kind, trial.detail);
   out.compiled = true;
@@ -270,6 +279,7 @@ measurement local_engine::measured(const judged_task& task,
 void local_engine::timed(const judged_task& task, const eval_spec& eval,
                          const artifact& built, const std::stop_token& stop,
                          verdict& into) {
+  begin("timing");
   auto found = measured(task, eval, built, stop);
   into.times.measure_s = found.wall_s;
   auto excessive = [&] {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -58,6 +59,10 @@ public:
   /// Called around each measurement: true when it begins, false when it ends.
   /// Set before the first `verify`; used to pause decoding on this node.
   std::function<void(bool)> on_measure;
+
+  /// Called when `verify` begins what may take a second: "compiling",
+  /// "testing", "timing". Not if the verdict is known.
+  std::function<void(const char* step)> on_step;
 };
 
 /// Reward of a verdict (Eq. 2).
@@ -67,7 +72,9 @@ struct reward_options {
 };
 double score(const verdict& outcome, const reward_options& options);
 
-/// Feedback for the next turn or a repair: built from the verdict only.
-std::string feedback_text(const verdict& outcome, uint32_t round);
+/// Feedback for the next turn or a repair: built from the verdict only. Without
+/// a round, for a person who has one kernel judged.
+std::string feedback_text(const verdict& outcome,
+                          std::optional<uint32_t> round = std::nullopt);
 
 } // namespace swage

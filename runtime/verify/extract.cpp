@@ -1,10 +1,13 @@
 #include "runtime/verify/extract.hpp"
 
+#include "runtime/config/knobs.hpp"
 #include "runtime/task/tokens.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,36 +36,62 @@ size_t behind_brackets(tokens all, size_t open) {
 
 enum class mention : uint8_t { none, declared, defined };
 
-// A definition: its parameter list, perhaps "noexcept", an attribute or a
-// trailing return type, then a body.
+// Whether a name and a parameter list may begin a function there.
+bool begins_function(tokens all, size_t i) {
+  if (i + 1 >= all.size() || all[i].kind != token_kind::identifier
+      || !is(all[i + 1], "("))
+    return false;
+  bool member = i > 0
+                && (is(all[i - 1], ".") || is(all[i - 1], "->")
+                    || is(all[i - 1], "::"));
+  bool macro = i > 1 && is_identifier(all[i - 1], "define");
+  return !member && !macro;
+}
+
+// Whether a body follows behind a parameter list, perhaps after "noexcept", an
+// attribute or a trailing return type.
+bool has_body(tokens all, size_t after) {
+  auto rest = all.subspan(after, std::min<size_t>(all.size() - after, 16));
+  auto body = std::ranges::find_if(rest, [](const token& t) {
+    return is(t, "{") || is(t, ";") || is(t, ",") || is(t, "=") || is(t, "}");
+  });
+  return body != rest.end() && is(*body, "{");
+}
+
 mention cpp_mention(tokens all) {
   auto best = mention::none;
-  for (size_t i = 0; i + 1 < all.size(); ++i) {
-    if (!is_identifier(all[i], "kernel") || !is(all[i + 1], "("))
-      continue;
-    bool member = i > 0
-                  && (is(all[i - 1], ".") || is(all[i - 1], "->")
-                      || is(all[i - 1], "::"));
-    bool macro = i > 1 && is_identifier(all[i - 1], "define");
-    if (member || macro)
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!begins_function(all, i) || !is_identifier(all[i], "kernel"))
       continue;
     // Nothing before the list's end can be another definition of it, so each
     // token is looked at twice at most.
     auto after = behind_brackets(all, i + 1);
-    auto end = std::min(all.size(), after + 16);
-    auto body = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(after),
-                             all.begin() + static_cast<std::ptrdiff_t>(end),
-                             [](const token& t) {
-                               return is(t, "{") || is(t, ";") || is(t, ",")
-                                      || is(t, "=") || is(t, "}");
-                             });
-    if (body != all.begin() + static_cast<std::ptrdiff_t>(end)
-        && is(*body, "{"))
+    if (has_body(all, after))
       return mention::defined;
     best = mention::declared;
     i = after - 1;
   }
   return best;
+}
+
+// What a body follows and is no function.
+constexpr std::array<std::string_view, 8> statements = {
+  "if",        "for",      "while",    "switch",
+  "constexpr", "requires", "noexcept", "catch"};
+
+constexpr size_t most_names = 100;
+
+// The functions that are defined, at most so many.
+void add_functions(tokens all, std::vector<std::string_view>& names) {
+  for (size_t i = 0; i < all.size() && names.size() < most_names; ++i) {
+    if (!begins_function(all, i)
+        || std::ranges::find(statements, all[i].text) != statements.end())
+      continue;
+    auto after = behind_brackets(all, i + 1);
+    if (has_body(all, after))
+      names.push_back(all[i].text);
+    i = after - 1;
+  }
 }
 
 mention python_mention(tokens all) {
@@ -142,6 +171,22 @@ tl::unexpected<rejection> no_code(std::string detail) {
     rejection{category::compile_no_code, std::move(detail)});
 }
 
+constexpr size_t most_told = 3;
+
+// What the code defines in place of the entry point, for who mistyped it.
+std::string instead(std::span<const std::string_view> blocks, form as) {
+  std::vector<std::string_view> names;
+  if (as == form::function)
+    for (auto block : blocks)
+      add_functions(cpp_tokens(block), names);
+  if (names.empty())
+    return "";
+  if (auto near = nearest(entry_point(as), names); !near.empty())
+    return fmt::format("; the nearest name that it defines is '{}'", near);
+  names.resize(std::min(names.size(), most_told));
+  return fmt::format("; it defines '{}'", fmt::join(names, "', '"));
+}
+
 } // namespace
 
 const char* entry_point(form as) {
@@ -175,13 +220,14 @@ tl::expected<std::string, rejection> extract(std::string_view response,
       fmt::format("'{}' is declared but has no body", entry_point(as)));
   if (answer.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return no_code(answer.size() == response.size()
-                     ? "the response is empty"
+                     ? "the text is empty"
                      : "nothing stands outside of the reasoning");
-  return no_code(fmt::format("{} defines '{}'",
-                             !fenced              ? "nothing in the response"
-                             : blocks.size() == 1 ? "the code block does not"
-                                                  : "none of the code blocks",
-                             entry_point(as)));
+  return no_code(fmt::format("{} '{}'{}",
+                             !fenced ? "nothing in the text defines"
+                             : blocks.size() == 1
+                               ? "the code block does not define"
+                               : "none of the code blocks defines",
+                             entry_point(as), instead(blocks, as)));
 }
 
 } // namespace swage

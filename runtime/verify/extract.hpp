@@ -23,7 +23,8 @@ bool defines_entry_point(std::string_view code, form as);
 
 /// The code in a response: behind the last `</think>`, the last fenced block
 /// that defines the entry point; without any fence the whole text, if that
-/// defines it. Fails with `compile_no_code` and what was found instead.
+/// defines it. Fails with `compile_no_code` and what was found instead: where
+/// functions have other names, the nearest one.
 /// Takes time linear in the response, and any bytes.
 tl::expected<std::string, rejection> extract(std::string_view response,
                                              form as);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cctype>
 #include <cmath>
 
 namespace swage {
@@ -81,6 +82,11 @@ std::string_view advice_when_wrong(category kind) {
   }
 }
 
+/// A person's code may be the whole file, without a fence.
+constexpr std::string_view advice_about_file
+  = "Define the function 'kernel' with the task's prototype, in the file itself "
+    "or in a fenced code block.";
+
 std::string_view advice(const verdict& outcome) {
   return outcome.ok() ? advice_when_correct(outcome)
                       : advice_when_wrong(outcome.kind);
@@ -136,9 +142,14 @@ std::string shortened(std::string_view text, size_t limit) {
          + clean.substr(tail);
 }
 
-std::string feedback_text(const verdict& outcome, uint32_t round) {
-  auto text = fmt::format("Round {}: {} ({}).\n", round, status(outcome),
+std::string feedback_text(const verdict& outcome,
+                          std::optional<uint32_t> round) {
+  auto text = fmt::format("{} ({}).\n", status(outcome),
                           to_string(outcome.kind));
+  if (round)
+    text = fmt::format("Round {}: {}", *round, text);
+  else
+    text[0] = static_cast<char>(std::toupper(text[0]));
   if (!outcome.detail.empty())
     text += shortened(outcome.detail, max_detail_bytes) + "\n";
   if (outcome.pass_fraction > 0 && outcome.pass_fraction < 1)
@@ -149,7 +160,8 @@ std::string feedback_text(const verdict& outcome, uint32_t round) {
                         "against {:.1f} us).\n",
                         outcome.speedup, outcome.times.candidate_s * 1e6,
                         outcome.times.reference_s * 1e6);
-  text += advice(outcome);
+  bool file = !round && outcome.kind == category::compile_no_code;
+  text += file ? advice_about_file : advice(outcome);
   return shortened(text, max_feedback_bytes);
 }
 

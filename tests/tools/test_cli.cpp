@@ -47,6 +47,13 @@ TEST_CASE("wrong use is two and goes to stderr", "[tools][cli]") {
   }
 }
 
+TEST_CASE("a command that there is none of is named", "[tools][cli]") {
+  auto told = run({"trian", "x.toml"});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("swage: trian is no command of swage"));
+  CHECK_THAT(told.err, ContainsSubstring("did you mean train?"));
+}
+
 TEST_CASE("a missing configuration is named", "[tools][cli]") {
   auto told = run({"train", "no/such.toml"});
   CHECK(told.code == 2);
@@ -363,6 +370,23 @@ TEST_CASE("a suite is shown whole", "[tools][cli]") {
   told = run({"tasks", "show", "--tasks", tasks, "--part", "train"});
   CHECK(told.code == 2);
   CHECK_THAT(told.err, ContainsSubstring("--part"));
+}
+
+TEST_CASE("tasks that are missing are named by their option",
+          "[tools][cli]") {
+  scratch folder;
+  auto none = folder.path("none");
+  for (auto arguments :
+       {std::vector<std::string>{"eval", "configs/quickstart.toml",
+                                 "--checkpoint", folder.path("")},
+        {"tasks", "show"}}) {
+    arguments.insert(arguments.end(), {"--tasks", none});
+    auto told = swage::test::swage(arguments);
+    CHECK(told.code == 2);
+    CHECK(told.err
+          == "swage: expected the tasks of --tasks at " + none
+               + ", found nothing there\n");
+  }
 }
 
 TEST_CASE("each help ends with the exit statuses", "[tools][cli]") {

@@ -121,6 +121,11 @@ TEST_CASE("a wrong signature is a bad interface", "[tools][verify]") {
   auto object = verdict("extern \"C\" void kernel(float* y) { y[0] = 0; }\n",
                         1);
   CHECK(object["category"] == "compile_error:bad_interface");
+  CHECK_THAT(object["detail"].get<std::string>(),
+             ContainsSubstring("expected extern \"C\" void kernel(const float* "
+                               "x, const float* w, float* y, int64_t na, "
+                               "int64_t nb); found in line 1, column 17: "
+                               "'void kernel(float*)'"));
 }
 
 namespace {
@@ -228,12 +233,17 @@ TEST_CASE("a batch that cannot be read is refused whole", "[tools][verify]") {
 
 TEST_CASE("the signature can be asked for first", "[tools][verify]") {
   scratch folder;
-  auto told = swage::test::swage({"verify", "--task",
-                                  folder.file("t.py", scaled_relu),
-                                  "--print-signature"});
+  auto task = folder.file("t.py", scaled_relu);
+  auto told
+    = swage::test::swage({"verify", "--task", task, "--print-signature"});
   INFO(told.err);
   CHECK(told.code == 0);
   CHECK_THAT(told.out, ContainsSubstring("void kernel(const float*"));
+  auto object = swage::test::swage(
+    {"verify", "--task", task, "--print-signature", "--json"});
+  CHECK(object.code == 0);
+  CHECK(json::parse(object.out)
+        == json{{"signature", told.out.substr(0, told.out.size() - 1)}});
 }
 
 TEST_CASE("a module that is none is an invalid task", "[tools][verify]") {
@@ -312,4 +322,5 @@ TEST_CASE("people get lines and then feedback", "[tools][verify]") {
   CHECK_THAT(told.out,
              ContainsSubstring("category       correctness_error:tolerance"));
   CHECK_THAT(told.out, ContainsSubstring("speedup        not measured"));
+  CHECK_THAT(told.out, ContainsSubstring("\n\nWrong (correctness_error"));
 }

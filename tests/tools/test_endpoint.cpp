@@ -1,6 +1,7 @@
 #include "tools/swage/endpoint.hpp"
 
 #include "tests/tools/model_server.hpp"
+#include "tools/swage/endpoint_failure.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -102,7 +103,8 @@ TEST_CASE("a refusal is told in the server's words", "[tools][endpoint]") {
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ec::infra);
   CHECK_THAT(refused.error().message,
-             ContainsSubstring("status 404: no model is called writer"));
+             ContainsSubstring("the server has no such path or model (status "
+                               "404): no model is called writer"));
   CHECK_THAT(refused.error().message, ContainsSubstring("(model writer)"));
   CHECK(server.asked.size() <= 4); // One for each connection.
 }
@@ -157,5 +159,31 @@ TEST_CASE("a wrong URL and a silent port are named", "[tools][endpoint]") {
   refused = ask_endpoint(options, some_requests(1), nothing);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ec::infra);
-  CHECK_THAT(refused.error().message, ContainsSubstring("no answer: "));
+  CHECK_THAT(refused.error().message,
+             ContainsSubstring("/v1/chat/completions (model m): nothing listens "
+                               "on port "));
+  options.url = "http://no.such.host.invalid/v1";
+  CHECK_THAT(check_endpoint(options).error().message,
+             ContainsSubstring("--endpoint http://no.such.host.invalid/v1: the "
+                               "host no.such.host.invalid is not found: "));
+}
+
+TEST_CASE("a status is told as a sentence with the server's words",
+          "[tools][endpoint]") {
+  auto error = [](const char* text) {
+    return json{{"error", {{"message", text}, {"type", "x"}}}}.dump();
+  };
+  CHECK(told_of_status(401, error("Incorrect API key"), true)
+        == "the server refuses the key that OPENAI_API_KEY holds (status 401): "
+           "Incorrect API key");
+  CHECK_THAT(told_of_status(401, "", false),
+             ContainsSubstring("wants a key; set OPENAI_API_KEY (status 401)"));
+  CHECK_THAT(told_of_status(429, R"({"detail": "slow\n  down"})", true),
+             ContainsSubstring("(status 429): slow down"));
+  CHECK(told_of_status(500, "<html><title>Oops</title><p>long</html>", true)
+        == "the server failed (status 500): Oops");
+  CHECK_THAT(told_of_status(400, R"({"message": "too long"})", true),
+             ContainsSubstring("refuses the request (status 400): too long"));
+  CHECK(server_words(std::string(5000, 'x')).size() < 400);
+  CHECK(server_words("[1, 2]") == "[1, 2]");
 }

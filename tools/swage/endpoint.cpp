@@ -1,5 +1,7 @@
 #include "tools/swage/endpoint.hpp"
 
+#include "tools/swage/endpoint_failure.hpp"
+
 #include <fmt/format.h>
 #include <httplib.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int max_tries = 3;
-constexpr size_t told_bytes = 300;
 
 /// "http://host:8000/v1" as what to connect to and what to ask for.
 struct server_address {
@@ -147,15 +148,15 @@ private:
       if (reply && reply->status == 200) {
         if (auto text = text_of(reply->body))
           return *text;
-        return refused("expected choices[0].message.content, found "
-                       + reply->body.substr(0, told_bytes));
+        return refused("expected choices[0].message.content, "
+                       "found " + server_words(reply->body));
       }
       bool busy = !reply || reply->status == 429 || reply->status >= 500;
       if (!busy || tries == max_tries || stopped_)
         return refused(
-          reply ? fmt::format("status {}: {}", reply->status,
-                              reply->body.substr(0, told_bytes))
-                : "no answer: " + httplib::to_string(reply.error()));
+          reply ? told_of_status(reply->status, reply->body,
+                                 !server_.key.empty())
+                : told_of_silence(address_.host, reply.error()));
       std::this_thread::sleep_for(
         std::chrono::duration<double>(server_.pause_s * tries));
     }
@@ -191,8 +192,9 @@ result<void> check_endpoint(const endpoint_options& server) {
   // Whatever it answers, and be it late: something listens.
   if (reply || reply.error() == httplib::Error::Read)
     return {};
-  return fail(ec::infra, fmt::format("--endpoint {}: no answer: {}", server.url,
-                                     httplib::to_string(reply.error())));
+  return fail(ec::infra,
+              fmt::format("--endpoint {}: {}", server.url,
+                          told_of_silence(address->host, reply.error())));
 }
 
 result<std::vector<std::string>>

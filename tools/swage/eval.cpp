@@ -5,12 +5,14 @@
 #include "runtime/task/prompt.hpp"
 #include "runtime/verify/load_tasks.hpp"
 #include "runtime/verify/start_engine.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/endpoint.hpp"
 #include "tools/swage/option_checks.hpp"
 #include "tools/swage/run_tables.hpp"
 #include "tools/swage/sampler.hpp"
 #include "tools/swage/task_sets.hpp"
+#include "tools/swage/taught.hpp"
 #include "tools/swage/terminal_progress.hpp"
 
 #include <CLI/Option.hpp>
@@ -42,8 +44,12 @@ result<config> load(const eval_arguments& given) {
     return settings;
   if (given.samples > 0)
     settings->rollout.eval_samples = given.samples;
-  if (!given.suite.empty())
-    settings->tasks.suite = given.suite;
+  if (!given.suite.empty()) {
+    auto suite = find_data(given.suite, "the tasks of --tasks");
+    if (!suite)
+      return tl::unexpected{suite.error()};
+    settings->tasks.suite = suite->string();
+  }
   if (auto ok = resolve_paths(*settings); !ok)
     return tl::unexpected{ok.error()};
   return settings;
@@ -64,6 +70,7 @@ result<std::vector<task>> load_tasks(const eval_arguments& given,
 result<std::vector<task>> load_all(engine& judge,
                                    const std::vector<task>& all) {
   terminal_progress shown{"load", "tasks"};
+  shown.update(0, all.size());
   return load_tasks(
     judge, all,
     {[](const task& one, const error& why) {
@@ -73,13 +80,15 @@ result<std::vector<task>> load_all(engine& judge,
      [&](size_t done, size_t total) { shown.update(done, total); }});
 }
 
-void warn_of_unknown(const std::vector<task>& tasks) {
-  auto count = std::ranges::count_if(
-    tasks, [](auto& one) { return one.program.empty(); });
-  if (count > 0)
-    log_warning(fmt::format("{} of {} tasks have operators that compact "
-                            "prompts have no name for",
-                            count, tasks.size()));
+/// What the policy may not know, as far as its run is known.
+void warn_of_untaught(const std::vector<task>& tasks,
+                      const std::filesystem::path& checkpoint) {
+  taught_tasks taught;
+  if (!checkpoint.empty())
+    if (auto run = config_of_run(checkpoint); run && *run)
+      taught = (*run)->tasks;
+  if (auto complaint = taught_complaint(tasks, taught))
+    log_warning(*complaint);
 }
 
 /// The responses of a model that another program serves.
@@ -99,6 +108,7 @@ result<std::vector<response>> draw(const endpoint_options& server,
       all.push_back({i, index, {}});
     }
   terminal_progress shown{"ask", "samples"};
+  shown.update(0, requests.size());
   auto texts = ask_endpoint(
     server, requests,
     [&](size_t done, size_t total) { shown.update(done, total); });
@@ -128,6 +138,7 @@ result<std::vector<response>> draw(const std::filesystem::path& checkpoint,
         all.push_back({i, index, {}});
     }
   terminal_progress shown{"decode", "samples"};
+  shown.update(0, tasks.size() * rollout.eval_samples - all.size());
   auto decoded = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
   std::ranges::move(decoded, std::back_inserter(all));
@@ -139,7 +150,8 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
   terminal_progress shown{"verify", "samples"};
   eval_column column{"checkpoint", 0, {}, {}};
   std::vector<eval_row> rows;
-  size_t done = 0;
+  size_t done = 0, cached = 0;
+  shown.update(0, responses.size());
   for (auto& one : responses) {
     auto& what = tasks[one.item];
     auto told = judge.verify(
@@ -147,7 +159,8 @@ eval_column judge_all(engine& judge, const std::vector<task>& tasks,
     ++column.outcomes[told.kind];
     if (!is_uncharged(told.kind))
       rows.push_back({what.id, what.level, told.ok(), told.speedup});
-    shown.update(++done, responses.size());
+    cached += told.cached ? 1 : 0;
+    shown.update(++done, responses.size(), "", cached);
   }
   column.rows = summarise(rows);
   return column;
@@ -170,6 +183,11 @@ endpoint_options server_of(const eval_arguments& given) {
   return {.url = given.endpoint, .model = given.model, .key = key ? key : ""};
 }
 
+result<std::unique_ptr<engine>> start_judge(const config& settings) {
+  activity doing{"starting the judge"};
+  return start_engine(settings.verifier, needs_programs(settings.tasks));
+}
+
 int eval(const eval_arguments& given) {
   if (auto ok = check(given); !ok)
     return report(ok.error());
@@ -187,15 +205,14 @@ int eval(const eval_arguments& given) {
   if (!tasks)
     return report(tasks.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier,
-                            needs_programs(settings->tasks));
+  auto judge = start_judge(*settings);
   if (!judge)
     return report(judge.error());
   auto loaded = load_all(**judge, *tasks);
   if (!loaded)
     return report(loaded.error());
   if (needs_programs(settings->tasks))
-    warn_of_unknown(*loaded);
+    warn_of_untaught(*loaded, checkpoint->directory);
   auto responses = given.checkpoint.empty()
                      ? draw(server_of(given), *loaded, *settings)
                      : draw(checkpoint->directory, *loaded, *settings);

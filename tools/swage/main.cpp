@@ -1,12 +1,18 @@
+#include "runtime/config/knobs.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/option_checks.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +21,25 @@
 namespace swage {
 
 namespace {
+
+/// A first argument that names no subcommand, with the nearest that there is:
+/// the parser would only say that one is required.
+std::optional<std::string> wrong_command(CLI::App& app, int argc,
+                                         char** argv) {
+  if (argc < 2 || argv[1][0] == '-')
+    return std::nullopt;
+  std::string given = argv[1];
+  std::vector<std::string> names;
+  for (auto* one : app.get_subcommands([](CLI::App*) { return true; }))
+    names.push_back(one->get_name());
+  if (std::ranges::find(names, given) != names.end())
+    return std::nullopt;
+  auto near = nearest(given, std::vector<std::string_view>{names.begin(),
+                                                           names.end()});
+  return fmt::format("{} is no command of swage, which has {}{}", given,
+                     fmt::join(names, ", "),
+                     near.empty() ? "" : "; did you mean " + near + "?");
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"Trains language models to write fast compute kernels, and "
@@ -26,6 +51,8 @@ int run(int argc, char** argv) {
                                  add_verify(app), add_write(app),
                                  add_tasks(app),  add_inspect(app)};
   refuse_empty_values(app);
+  if (auto wrong = wrong_command(app, argc, argv))
+    return report({ec::invalid_argument, *wrong});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -47,6 +47,8 @@ result<checkpoint_info> find_checkpoint(const fs::path& at) {
                             "found none",
                             at.string()));
   auto whole = fs::absolute(at).lexically_normal();
+  if (!whole.has_filename()) // A last '/' would hide the run's folder.
+    whole = whole.parent_path();
   if (!fs::is_directory(whole / "checkpoints", failed)) {
     if (auto ok = check_model(whole); !ok)
       return tl::unexpected{ok.error()};
@@ -65,11 +67,11 @@ result<checkpoint_info> find_checkpoint(const fs::path& at) {
   return *newest;
 }
 
-result<config> checkpoint_config(const fs::path& checkpoint) {
+result<std::optional<config>> config_of_run(const fs::path& checkpoint) {
   auto run = checkpoint.parent_path().parent_path() / "config.toml";
   std::error_code failed;
   if (!fs::exists(run, failed))
-    return config{};
+    return std::nullopt;
   return load_config(run);
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace swage {
@@ -19,8 +20,10 @@ namespace swage {
 /// has version 0. `not_found` says what is lacking.
 result<checkpoint_info> find_checkpoint(const std::filesystem::path& at);
 
-/// The configuration of the run that a checkpoint is of, or the defaults.
-result<config> checkpoint_config(const std::filesystem::path& checkpoint);
+/// The configuration of the run that a checkpoint is of; nothing if it is of
+/// none.
+result<std::optional<config>>
+config_of_run(const std::filesystem::path& checkpoint);
 
 /// How a configuration's evaluations are drawn.
 sampling eval_sampling(const config& settings);

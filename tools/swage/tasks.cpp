@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace swage {
 
@@ -34,7 +35,7 @@ result<config> load(const show_arguments& given) {
                     : load_config(given.file, given.overrides, check_tasks);
   if (!settings || given.suite.empty())
     return settings;
-  auto suite = find_data(given.suite, "tasks");
+  auto suite = find_data(given.suite, "the tasks of --tasks");
   if (!suite)
     return tl::unexpected{suite.error()};
   settings->tasks.suite = suite->string();
@@ -80,11 +81,11 @@ int print_list(const std::vector<task>& all, bool json) {
 result<task> with_arguments(const task& what, const config& settings) {
   if (!what.args.outputs.empty())
     return what;
-  auto judge = start_engine(settings.verifier,
-                            needs_programs(settings.tasks));
-  if (!judge)
-    return tl::unexpected{judge.error()};
-  return load_named(**judge, what, "task " + what.id);
+  auto at = judge_one(settings, what, "task " + what.id,
+                      needs_programs(settings.tasks));
+  if (!at)
+    return tl::unexpected{at.error()};
+  return std::move(at->what);
 }
 
 int print_task(const task& what, const config& settings, bool json) {

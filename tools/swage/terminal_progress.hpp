@@ -15,7 +15,9 @@ public:
   terminal_progress(const terminal_progress&) = delete;
   terminal_progress& operator=(const terminal_progress&) = delete;
 
-  void update(size_t done, size_t total, std::string note = "");
+  /// @param cached Of `done`, what a cache answered.
+  void update(size_t done, size_t total, std::string note = "",
+              size_t cached = 0);
 
 private:
   std::string stage_, unit_;

@@ -6,12 +6,14 @@
 #include "runtime/task/text_file.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
+#include "tools/swage/option_checks.hpp"
 #include "tools/swage/verdict_text.hpp"
 #include "tools/swage/verify_batch.hpp"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -26,12 +28,12 @@ struct verify_arguments {
   bool json = false, no_measure = false, print_signature = false;
 };
 
-int print_signature(const task& what) {
-  if (what.as == form::function)
-    fmt::print("{}\n", prototype(what.args));
-  else
-    fmt::print("class ModelNew(torch.nn.Module)  # __init__ and forward as "
-               "in Model\n");
+int print_signature(const task& what, bool json) {
+  auto text = what.as == form::function
+                ? prototype(what.args)
+                : "class ModelNew(torch.nn.Module)  # __init__ and forward as "
+                  "in Model";
+  fmt::print("{}\n", json ? nlohmann::json{{"signature", text}}.dump() : text);
   return 0;
 }
 
@@ -75,7 +77,7 @@ int print_verdict(const verdict& outcome, const config& settings, bool json) {
     fmt::print("{}\n", verdict_json(outcome, reward));
   else
     fmt::print("{}\n{}\n", verdict_lines(outcome, reward),
-               feedback_text(outcome, 1));
+               feedback_text(outcome));
   return verdict_exit_code(outcome);
 }
 
@@ -100,21 +102,18 @@ int verify(const verify_arguments& given) {
       return report(text.error());
     response = std::move(*text);
   }
-  auto judge = start_engine(settings->verifier);
-  if (!judge)
-    return report(judge.error());
-  auto loaded = load_named(**judge, *what, given.task);
-  if (!loaded && loaded.error().code == ec::task_invalid && given.json)
+  auto at = judge_one(*settings, *what, given.task, false);
+  bool invalid = !at && at.error().code == ec::task_invalid;
+  if (invalid && given.json && !given.print_signature)
     return print_verdict(
-      {.kind = category::task_invalid, .detail = loaded.error().message},
-      *settings, true);
-  if (!loaded)
-    return report(loaded.error());
+      {.kind = category::task_invalid, .detail = at.error().message}, *settings,
+      true);
+  if (!at)
+    return report(at.error());
   if (given.print_signature)
-    return print_signature(*loaded);
-  return print_verdict(
-    (*judge)->verify(*loaded, {given.candidate, response}, {}), *settings,
-    given.json);
+    return print_signature(at->what, given.json);
+  return print_verdict(verify_alone(*at, {given.candidate, response}),
+                       *settings, given.json);
 }
 
 } // namespace
@@ -164,7 +163,7 @@ action add_verify(CLI::App& app) {
   sub
     ->add_option("--jobs", given->jobs,
                  "Candidates judged at the same time; default: one per core.")
-    ->check(CLI::Range(1, 1024))
+    ->check(whole_number(1, 1024))
     ->needs(batch);
   return [given] { return verify(*given); };
 }

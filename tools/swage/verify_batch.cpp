@@ -1,6 +1,7 @@
 #include "tools/swage/verify_batch.hpp"
 
 #include "runtime/verify/start_engine.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/batch_file.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/stop_signals.hpp"
@@ -50,6 +51,9 @@ public:
   verdict_writer(const verdict_writer&) = delete;
   verdict_writer& operator=(const verdict_writer&) = delete;
 
+  /// Shows that the first one is at work.
+  void begin() { shown_.update(0, total_); }
+
   void add(const std::string& line, const verdict& what) {
     std::lock_guard lock{mutex_};
     fmt::print(to_, "{}\n", line);
@@ -59,7 +63,8 @@ public:
     ok_ += what.ok() ? 1 : 0;
     not_judged_ += is_uncharged(what.kind)
                      && what.kind != category::task_invalid;
-    shown_.update(done_, total_, fmt::format("{} ok", ok_));
+    cached_ += what.cached ? 1 : 0;
+    shown_.update(done_, total_, fmt::format("{} ok", ok_), cached_);
   }
 
   size_t done() const { return done_; }
@@ -72,7 +77,7 @@ private:
     : to_{to}, total_{total} {}
 
   std::FILE* to_;
-  size_t total_, done_ = 0, ok_ = 0, not_judged_ = 0;
+  size_t total_, done_ = 0, ok_ = 0, cached_ = 0, not_judged_ = 0;
   std::atomic<bool> written_ = true;
   terminal_progress shown_{"verify", "candidates"};
   std::mutex mutex_;
@@ -112,6 +117,7 @@ private:
 
 result<std::vector<std::unique_ptr<engine>>>
 start_engines(uint32_t count, const verifier_config& settings) {
+  activity doing{"starting the judges"};
   std::vector<std::unique_ptr<engine>> all;
   for (uint32_t i = 0; i < count; ++i) {
     auto one = start_engine(settings);
@@ -185,15 +191,16 @@ int verify_batch(const batch_options& options, const config& settings) {
       return 0;
   }
   auto total = what->rows.size();
+  auto to = verdict_writer::open(options.out, total);
+  if (!to)
+    return report(to.error());
   auto jobs = options.jobs > 0 ? options.jobs
                                : std::max(1u, std::thread::hardware_concurrency());
   auto engines = start_engines(
     static_cast<uint32_t>(std::min<size_t>(jobs, total)), settings.verifier);
   if (!engines)
     return report(engines.error());
-  auto to = verdict_writer::open(options.out, total);
-  if (!to)
-    return report(to.error());
+  (*to)->begin();
   stop_signals signals;
   judge_rows(*what, settings, *engines, **to, signals.token());
   return finish(**to, options, total);

@@ -1,6 +1,8 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/task/suite.hpp"
 #include "runtime/verify/extract.hpp"
+#include "runtime/verify/feedback.hpp"
+#include "tools/swage/activity.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/local_engine.hpp"
 #include "tools/swage/option_checks.hpp"
@@ -13,13 +15,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace swage {
 
 namespace {
+
+constexpr uint64_t most_samples = 65536;
 
 struct write_arguments {
   std::string checkpoint, task;
@@ -39,6 +47,7 @@ struct judged {
 struct outcome {
   std::optional<judged> best;
   std::map<std::string, uint32_t> categories;
+  std::map<std::string, std::string> examples; ///< A detail of each category.
   uint32_t right = 0, samples = 0;
   bool only_infra = true; ///< Nothing was judged at all.
 };
@@ -57,23 +66,32 @@ bool better(const judged& a, const judged& b) {
   return a.outcome.speedup > b.outcome.speedup;
 }
 
-outcome judge_all(engine& judge, const task& what,
-                  const std::vector<response>& responses) {
+/// Of a detail, which holds what a policy wrote.
+std::string first_line(const std::string& detail) {
+  auto clean = shortened(detail, detail.size());
+  return clean.substr(0, clean.find('\n'));
+}
+
+outcome judge_all(judge_of_one& at, const std::vector<response>& responses) {
   terminal_progress shown{"verify", "kernels"};
   outcome all;
+  size_t cached = 0;
+  shown.update(0, responses.size());
   for (auto& one : responses) {
     ++all.samples;
-    auto told = judge.verify(what, {fmt::format("{}", one.index), one.text},
-                             {});
+    auto told = at.judge->verify(
+      at.what, {fmt::format("{}", one.index), one.text}, {});
     ++all.categories[to_string(told.kind)];
+    all.examples.emplace(to_string(told.kind), first_line(told.detail));
     all.only_infra = all.only_infra && is_uncharged(told.kind);
     all.right += told.ok();
-    auto source = extract(one.text, what.as);
+    cached += told.cached;
+    auto source = extract(one.text, at.what.as);
     judged now{source ? *source : one.text, std::move(told)};
     if (now.outcome.ok() && (!all.best || better(now, *all.best)))
       all.best = std::move(now);
     shown.update(all.samples, responses.size(),
-                 fmt::format("{} right", all.right));
+                 fmt::format("{} right", all.right), cached);
   }
   return all;
 }
@@ -93,57 +111,87 @@ void print_json(const outcome& all, const reward_config& reward) {
                                  nlohmann::json::error_handler_t::replace));
 }
 
-void print_text(const outcome& all) {
-  if (all.best) {
-    fmt::print("{}\n", all.best->source);
-    auto speedup = all.best->outcome.speedup;
-    fmt::print(stderr,
-               "swage: {} of {} samples are correct and legal; the "
-               "best one is {}\n",
-               all.right, all.samples,
-               speedup > 0 ? fmt::format("{:.2f}x as fast as eager", speedup)
-                           : "not timed");
-    return;
-  }
-  fmt::print(stderr, "swage: none of {} samples is a correct kernel:\n",
-             all.samples);
+void print_best(const outcome& all) {
+  fmt::print("{}\n", all.best->source);
+  auto speedup = all.best->outcome.speedup;
+  fmt::print(stderr,
+             "swage: {} of {} samples are correct and legal; the best one is "
+             "{}\n",
+             all.right, all.samples,
+             speedup > 0 ? fmt::format("{:.2f}x as fast as eager", speedup)
+                         : "not timed");
+}
+
+/// What failed, the most frequent first, and what may help.
+void print_failures(const outcome& all, const std::string& taught) {
+  fmt::print(stderr, "swage: none of {} samples {}:\n", all.samples,
+             all.only_infra ? "could be judged" : "is a correct kernel");
+  std::vector<std::pair<uint32_t, std::string>> order;
   for (auto& [name, count] : all.categories)
-    fmt::print(stderr, "  {:5} {}\n", count, name);
+    order.emplace_back(count, name);
+  std::ranges::stable_sort(order, std::greater{},
+                           [](auto& one) { return one.first; });
+  for (auto& [count, name] : order) {
+    auto& example = all.examples.at(name);
+    fmt::print(stderr, "  {:5} {}{}{}\n", count, name,
+               example.empty() ? "" : ", such as: ", example);
+  }
+  if (all.only_infra)
+    return;
+  if (!taught.empty())
+    fmt::print(stderr, "swage: {}\n", taught);
+  fmt::print(stderr,
+             "swage: more samples may hold a right one: --samples {}, or "
+             "another --seed or --temperature\n",
+             std::min<uint64_t>(4 * uint64_t{all.samples}, most_samples));
+}
+
+result<sampler> open_policy(const std::filesystem::path& checkpoint,
+                            const config& settings) {
+  activity doing{"loading the policy"};
+  return sampler::open(checkpoint, settings);
 }
 
 int write(const write_arguments& given) {
   auto checkpoint = find_checkpoint(given.checkpoint);
   if (!checkpoint)
     return report(checkpoint.error());
-  auto settings = checkpoint_config(checkpoint->directory);
-  if (!settings)
-    return report(settings.error());
-  auto what = load_task_file(given.task, settings->verifier);
+  auto run = config_of_run(checkpoint->directory);
+  if (!run)
+    return report(run.error());
+  auto settings = run->value_or(config{});
+  auto what = load_task_file(given.task, settings.verifier);
   if (!what)
     return report(what.error());
   // The engine starts its processes before LibTorch starts threads.
-  auto judge = start_engine(settings->verifier,
-                            needs_programs(settings->tasks));
-  if (!judge)
-    return report(judge.error());
-  auto loaded = load_named(**judge, *what, given.task);
-  if (!loaded)
-    return report(loaded.error());
-  if (needs_programs(settings->tasks))
-    if (auto complaint = taught_complaint(*loaded, settings->tasks))
+  auto at = judge_one(settings, *what, given.task,
+                      needs_programs(settings.tasks));
+  if (!at)
+    return report(at.error());
+  taught_tasks taught;
+  if (*run)
+    taught = settings.tasks;
+  if (needs_programs(settings.tasks))
+    if (auto complaint = taught_complaint(at->what, taught))
       log_warning(*complaint);
-  auto policy = sampler::open(checkpoint->directory, *settings);
+  auto policy = open_policy(checkpoint->directory, settings);
   if (!policy)
     return report(policy.error());
-  auto asked = policy->ask(*loaded, 0, given.samples,
-                           make_sampling(given, *settings));
+  auto asked = policy->ask(at->what, 0, given.samples,
+                           make_sampling(given, settings));
   if (!asked)
     return report(asked.error());
   terminal_progress shown{"write", "samples"};
+  shown.update(0, given.samples);
   auto responses = policy->run(
     [&](size_t done, size_t total) { shown.update(done, total); });
-  auto all = judge_all(**judge, *loaded, responses);
-  given.json ? print_json(all, settings->reward) : print_text(all);
+  auto all = judge_all(*at, responses);
+  if (given.json)
+    print_json(all, settings.reward);
+  else if (all.best)
+    print_best(all);
+  else
+    print_failures(all, taught_text(at->what, taught));
   if (all.best)
     return 0;
   return all.only_infra ? 3 : 1;
@@ -165,7 +213,7 @@ action add_write(CLI::App& app) {
                  "Python file with Model, get_inputs and get_init_inputs.")
     ->required();
   sub->add_option("--samples", given->samples, "How many are drawn.")
-    ->check(whole_number(1, 65536))
+    ->check(whole_number(1, most_samples))
     ->capture_default_str();
   sub->add_option("--seed", given->seed, "Seed of the draws.")
     ->check(whole_number(0))

@@ -194,5 +194,5 @@ TEST_CASE("a huge file is not a configuration", "[runtime][config]") {
   auto loaded = swage::load_config(file);
   std::filesystem::remove(file);
   REQUIRE_FALSE(loaded.has_value());
-  CHECK(loaded.error().code == swage::ec::io);
+  CHECK(loaded.error().code == swage::ec::invalid_config);
 }

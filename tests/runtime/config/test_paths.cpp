@@ -78,3 +78,18 @@ TEST_CASE("resolved paths are absolute or refused", "[runtime][config]") {
     CHECK(refused.error().message.find("policy.path") != std::string::npos);
   }
 }
+
+TEST_CASE("a missing file is named once for each place", "[runtime][config]") {
+  auto path = (data_folder() / "no/such").string();
+  CHECK(find_data(path, "it").error().message
+        == "expected it at " + path + ", found nothing there");
+  environment_guard home{"SWAGE_HOME",
+                         std::filesystem::current_path().c_str()};
+  auto here = (std::filesystem::current_path() / "no/such").string();
+  CHECK(find_data("no/such", "it").error().message
+        == "expected it at " + here + ", found nothing there");
+  environment_guard elsewhere{"SWAGE_HOME", "/somewhere"};
+  CHECK(find_data("no/such", "it").error().message
+        == "expected it at " + here
+             + ", found nothing there and nothing at /somewhere/no/such");
+}

@@ -78,11 +78,27 @@ TEST_CASE("a redo starts its rate anew", "[runtime][observe]") {
   CHECK(lines.update(at(60), 30)->find("2/s") != std::string::npos);
 }
 
-TEST_CASE("high rates are plain numbers", "[runtime][observe]") {
+TEST_CASE("what a cache answers is in no rate", "[runtime][observe]") {
   progress lines{{.line_s = 10}};
-  CHECK(lines.update({"verify", 0, 0, "samples", ""}, 0));
-  CHECK(lines.update({"verify", 123456, 0, "samples", ""}, 10)
-        == "verify     123456 samples, 12346/s\n");
+  auto known = [](uint64_t done, uint64_t cached) {
+    return progress_event{"verify", done, 100, "samples", "3 ok", cached};
+  };
+  CHECK(lines.update(known(1, 1), 0)
+        == "verify     1/100 samples, 1 from the cache, 3 ok\n");
+  CHECK(lines.update(known(60, 40), 10)
+        == "verify     60/100 samples, 2/s, 20 s left, 40 from the cache, 3 "
+           "ok\n");
+  progress others{{.line_s = 10}};
+  CHECK(others.update(known(1, 1), 0));
+  CHECK(others.update(known(100, 100), 0.1)
+        == "verify     100/100 samples, 100 from the cache, 3 ok\n");
+}
+
+TEST_CASE("a rate that no work has is left out", "[runtime][observe]") {
+  progress lines{{.line_s = 10}};
+  CHECK(lines.update({"teach", 0, 0, "tasks", ""}, 0));
+  CHECK(lines.update({"teach", 123456, 0, "tasks", ""}, 10)
+        == "teach      123456 tasks\n");
 }
 
 TEST_CASE("durations read like a person's", "[runtime][observe]") {

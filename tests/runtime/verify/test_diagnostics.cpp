@@ -34,6 +34,25 @@ TEST_CASE("own lines come first, others stay out", "[verify][diagnostics]") {
         == std::string::npos);
 }
 
+TEST_CASE("a wrong interface is told in one line", "[verify][diagnostics]") {
+  auto seen = diagnosed("kernel.cpp:2:17: error: conflicting declaration of C "
+                        "function 'void kernel(float*, int64_t)'\n"
+                        "prototype.hpp:1:17: note: previous declaration\n");
+  CHECK(seen.kind == category::compile_bad_interface);
+  CHECK(seen.detail
+        == "expected " + prototype
+             + " found in line 2, column 17: 'void kernel(float*, int64_t)'");
+  CHECK(diagnosed("kernel.cpp:1:13: error: 'void kernel(float*)' was declared "
+                  "'extern' and later 'static'\n")
+          .detail
+        == "expected " + prototype
+             + " found in line 1, column 13: 'void kernel(float*)' was "
+               "declared 'extern' and later 'static'");
+  CHECK(diagnosed("mold: error: undefined symbol: kernel\n").detail
+        == "expected a definition of " + prototype
+             + " found none with these arguments outside of a namespace");
+}
+
 TEST_CASE("linkers are understood in their dialects", "[verify][diagnostics]") {
   for (const auto* text :
        {"/usr/bin/ld: /tmp/a.o: in function `kernel':\n<stdin>:(.text+0x4): "

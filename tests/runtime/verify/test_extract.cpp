@@ -55,7 +55,7 @@ TEST_CASE("only a definition outside of text counts", "[verify][extract]") {
   CHECK_THAT(why_not("extern \"C\" void kernel(const float* x);"),
              ContainsSubstring("no body"));
   CHECK_THAT(why_not("// void kernel(int n) {}\n"),
-             ContainsSubstring("nothing in the response defines 'kernel'"));
+             ContainsSubstring("nothing in the text defines 'kernel'"));
   CHECK_THAT(why_not(fenced("const char* s = \"kernel() {}\";\n")),
              ContainsSubstring("does not"));
   why_not("a.kernel(x) {}");
@@ -65,6 +65,21 @@ TEST_CASE("only a definition outside of text counts", "[verify][extract]") {
   CHECK(extract("auto kernel(int n) noexcept -> void { }", form::function));
   CHECK(extract("void kernel(int (*f)(int), int n)\n{\n}", form::function));
   CHECK_THAT(why_not(""), ContainsSubstring("empty"));
+}
+
+TEST_CASE("what is defined in its place is named", "[verify][extract]") {
+  CHECK(why_not("void kernal(int n) {\n  if (n) {}\n}\n")
+        == "nothing in the text defines 'kernel'; the nearest name that it "
+           "defines is 'kernal'");
+  CHECK(why_not(fenced("int square(int n);\nint half(int n) { return n / 2; }\n"
+                       "void kernel_v2(int n) noexcept { half(n); }\n"))
+        == "the code block does not define 'kernel'; the nearest name that it "
+           "defines is 'kernel_v2'");
+  CHECK(why_not("void a() {}\nvoid softmax() {}\nvoid c() {}\nvoid d() {}\n")
+        == "nothing in the text defines 'kernel'; it defines 'a', 'softmax', "
+           "'c'");
+  CHECK(why_not("for (;;) {}\nx.kernal() {}\n#define kernal(x) {x}\n")
+        == "nothing in the text defines 'kernel'");
 }
 
 TEST_CASE("module form wants its class", "[verify][extract]") {
@@ -108,7 +123,8 @@ TEST_CASE("any response is extracted from or refused", "[verify][extract]") {
 
 TEST_CASE("a long response takes linear work", "[verify][extract]") {
   // Quadratic work on these would outlast the test's time limit.
-  for (const auto* piece : {"```\n", "kernel(", "kernel(x);", "/*", "R\"(",
+  for (const auto* piece : {"```\n", "kernel(", "kernel(x);", "kernal(x){}",
+                            "kernal(", "/*", "R\"(",
                             "\"\n", "<think>", "(((((", "#include <"}) {
     std::string text;
     while (text.size() < (size_t{1} << 20))

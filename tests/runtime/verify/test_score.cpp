@@ -100,6 +100,15 @@ TEST_CASE("feedback names the category and the speed", "[verify][feedback]") {
   CHECK(text.find("43 %") != std::string::npos);
 }
 
+TEST_CASE("feedback to a person has no round", "[verify][feedback]") {
+  CHECK(feedback_text(right(-1)).starts_with("Correct (ok).\n"));
+  auto bad = wrong(category::compile_no_code, 0);
+  bad.detail = "nothing in the text defines 'kernel'";
+  CHECK(feedback_text(bad).find("in the file itself") != std::string::npos);
+  CHECK(feedback_text(bad, 1).ends_with(
+    "Answer with one fenced code block that defines the function 'kernel'."));
+}
+
 TEST_CASE("every category has feedback with advice", "[verify][feedback]") {
   for (uint8_t i = 0; i < num_categories; ++i) {
     auto outcome = wrong(static_cast<category>(i), 0);
