@@ -90,6 +90,26 @@ result<run_record> run_record::open(const std::filesystem::path& run_db) {
   return run_record(std::move(*db), found);
 }
 
+result<outline_record> run_record::outline() {
+  outline_record out;
+  std::string names;
+  auto ok = db_.query(
+    "SELECT (SELECT value FROM meta WHERE key = 'run.stages'), "
+    "(SELECT value FROM meta WHERE key = 'ended'), "
+    "(SELECT coalesce(max(step), 0) FROM checkpoint) = "
+    "(SELECT coalesce(max(step), 0) FROM batch WHERE committed)",
+    {}, [&](const sqlite::row& row) {
+      names = row.text(0);
+      out.ended = row.text(1);
+      out.saved = row.integer(2) != 0;
+    });
+  if (!ok)
+    return tl::unexpected(ok.error());
+  if (!names.empty())
+    out.stages = 1 + static_cast<uint64_t>(std::ranges::count(names, ' '));
+  return out;
+}
+
 result<std::vector<stage_record>> run_record::stages() {
   return collect<stage_record>(
     db_,

@@ -11,6 +11,13 @@
 
 namespace swage {
 
+/// How far a run is, as its journal says.
+struct outline_record {
+  uint64_t stages = 0; ///< It consists of so many.
+  std::string ended;   ///< Why it could not go on; empty: nothing held it up.
+  bool saved = false;  ///< A checkpoint holds the newest committed batch.
+};
+
 /// A stage of a run as it is recorded, with its items by state.
 struct stage_record {
   uint32_t index = 0;
@@ -85,6 +92,7 @@ public:
   /// Fails with `not_found`, `unsupported` (another schema) or `corrupt`.
   static result<run_record> open(const std::filesystem::path& run_db);
 
+  result<outline_record> outline();
   result<std::vector<stage_record>> stages();
   result<std::vector<state_count>> states();
 

@@ -15,6 +15,8 @@ namespace {
 /// A short run: taught, evaluated, one step of reinforcement learning.
 run_view sample_run() {
   run_view run;
+  run.outline = {.stages = 4, .ended = {}, .saved = true};
+  run.running = true;
   run.stages = {{.index = 0, .name = "sft", .over = true},
                 {.index = 1, .name = "eval", .version = 600, .over = true},
                 {.index = 2,
@@ -80,6 +82,23 @@ TEST_CASE("sections show what the run recorded", "[tools][inspect]") {
   CHECK(has(kernel_section(run, 3), "2.25x"));
   CHECK(has(kernel_section(run, 3), "void kernel() {}\n"));
   CHECK(kernel_section(run, 0).find("softmax") == std::string::npos);
+}
+
+TEST_CASE("a run that does not go on says why", "[tools][inspect]") {
+  auto run = sample_run();
+  CHECK(state_section(run) == "It goes on.\n");
+  run.running = false;
+  CHECK(has(state_section(run), "--resume"));
+  CHECK(has(stage_section(run), "rl-single  stopped"));
+  run.outline.ended = "the run stalled: it waits for a rollout";
+  CHECK(state_section(run)
+        == "It stopped: the run stalled: it waits for a rollout.\n");
+  CHECK(nlohmann::json::parse(run_json(run, 5))["ended"] == run.outline.ended);
+  for (auto& stage : run.stages)
+    stage.over = true;
+  CHECK_FALSE(is_over(run)); // The fourth has not begun.
+  run.outline.stages = 3;
+  CHECK(state_section(run) == "It is over.\n");
 }
 
 TEST_CASE("an empty run has few sections", "[tools][inspect]") {

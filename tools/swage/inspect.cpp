@@ -82,8 +82,8 @@ int inspect(const inspect_arguments& given) {
   }
   fmt::print("Run {}\n", given.run.string());
   for (auto section :
-       {stage_section, evaluation_section, category_section, discard_section,
-        hop_section, drift_section, mask_section})
+       {state_section, stage_section, evaluation_section, category_section,
+        discard_section, hop_section, drift_section, mask_section})
     fmt::print("{}", section(*view));
   fmt::print("{}", kernel_section(*view, given.limit));
   return 0;

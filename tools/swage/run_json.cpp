@@ -192,7 +192,10 @@ json batches_json(const run_view& run) {
 } // namespace
 
 std::string run_json(const run_view& run, size_t kernels) {
-  json object = {{"stages", stages_json(run)},
+  json object = {{"over", is_over(run)},
+                 {"running", run.running},
+                 {"ended", run.outline.ended},
+                 {"stages", stages_json(run)},
                  {"evaluations", evaluations_json(run)},
                  {"best_kernels", kernels_json(run, kernels)},
                  {"hops", hops_json(run)},

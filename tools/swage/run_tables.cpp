@@ -50,13 +50,25 @@ constexpr size_t most_drift_rows = 12;
 
 } // namespace
 
+std::string state_section(const run_view& run) {
+  if (is_over(run))
+    return "It is over.\n";
+  if (run.running)
+    return "It goes on.\n";
+  return run.outline.ended.empty()
+           ? "It was stopped, or its process ended (log/head.log); `swage "
+             "train --resume` continues it.\n"
+           : fmt::format("It stopped: {}.\n", run.outline.ended);
+}
+
 std::string stage_section(const run_view& run) {
   table rows{
     {"stage", "state", "from version", "items", "samples", "batches", "time"}};
   rows.align_left(1);
   for (auto& stage : run.stages) {
     auto seconds = stage.ended_s - stage.begun_s;
-    rows.add({stage.name, stage.over ? "over" : "goes on",
+    auto* state = stage.over ? "over" : run.running ? "goes on" : "stopped";
+    rows.add({stage.name, state,
               number(stage.version), number(stage.items), number(stage.samples),
               fmt::format("{}/{}", stage.committed, stage.batches),
               seconds > 0 ? duration_text(seconds) : "-"});

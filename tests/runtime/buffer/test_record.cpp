@@ -104,6 +104,12 @@ TEST_CASE("a run answers what a person asks of it", "[buffer][record]") {
   REQUIRE(opened);
   auto& record = *opened;
 
+  auto outline = record.outline();
+  REQUIRE(outline);
+  CHECK(outline->stages == 2);
+  CHECK(outline->ended.empty());
+  CHECK_FALSE(outline->saved);
+
   auto stages = record.stages();
   REQUIRE(stages);
   REQUIRE(stages->size() == 2);
