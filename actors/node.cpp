@@ -77,10 +77,12 @@ void node_state::lost_head(const std::string& why) {
     return;
   if (std::exchange(joined_, false)) {
     lost_since_ = clock_s(self_);
-    say(fmt::format("the head at {} is gone: {}; trying to reach it again",
+    say(log_level::warning,
+        fmt::format("the head at {} is gone: {}; trying to reach it again",
                     parts_.head_address, why));
   } else if (std::exchange(no_head_, why) != why) {
-    say(fmt::format("the head at {} cannot be reached yet: {}; trying on",
+    say(log_level::info,
+        fmt::format("the head at {} cannot be reached yet: {}; trying on",
                     parts_.head_address, why));
   }
   const auto limit = parts_.settings.faults.stall_timeout_s;
@@ -148,7 +150,7 @@ void node_state::on_beat(beat_reply& reply) {
   if (reply.leave)
     return leave();
   if (!reply.known) {
-    say("the head does not know this node any more; joining again");
+    say(log_level::info, "the head does not know this node any more; joining again");
     ++beats_;
     return join();
   }
@@ -185,7 +187,8 @@ void node_state::begin_drain(double deadline_s) {
     mail_.ask(
       parts_.here.learner, patience,
       [this](uint64_t step) {
-        say(fmt::format("the learner stopped at step {}", step));
+        say(log_level::info,
+            fmt::format("the learner stopped at step {}", step));
         part_drained();
       },
       failed, stop_atom_v, deadline_s);
@@ -253,9 +256,9 @@ void node_state::watch_local(const Handle& who, std::string kind) {
   });
 }
 
-void node_state::say(const std::string& line) const {
+void node_state::say(log_level level, const std::string& line) const {
   if (parts_.on_line)
-    parts_.on_line(line);
+    parts_.on_line(level, line);
 }
 
 } // namespace swage

@@ -162,8 +162,9 @@ using buffer_actor = caf::typed_actor<
   caf::result<buffer_status>(progress_atom),
   // The present RL stage ends with the batches that are recorded.
   caf::result<void>(end_stage_atom),
-  // The run ends: `sync` grants nothing more and says so.
-  caf::result<void>(drain_atom),
+  // The run ends: `sync` grants nothing more and says so. The reason, where
+  // it could not go on, is recorded.
+  caf::result<void>(drain_atom, std::string reason),
   // Self: commits what was handled since the last one, then answers.
   caf::result<void>(flush_atom)>;
 
