@@ -76,6 +76,10 @@ void coordinator_state::stop(const std::string& why) {
 void coordinator_state::apply(const membership_effects& effects) {
   for (auto& line : effects.lines)
     say(log_level::info, line);
+  for (auto& line : effects.notices)
+    say(log_level::notice, line);
+  for (auto& line : effects.warnings)
+    say(log_level::warning, line);
   for (auto& who : effects.down)
     post(self_, wiring_.buffer, owner_down_atom_v, who);
 }

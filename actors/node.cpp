@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace swage {
@@ -75,18 +76,27 @@ void node_state::lost_head(const std::string& why) {
   ++beats_;
   if (leaving_)
     return;
+  const auto now = clock_s(self_);
+  const auto limit = parts_.settings.faults.stall_timeout_s;
   if (std::exchange(joined_, false)) {
-    lost_since_ = clock_s(self_);
+    lost_since_ = now;
+    no_head_ = why;
+    waiting_.reset();
     say(log_level::warning,
         fmt::format("the head at {} is gone: {}; trying to reach it again",
                     parts_.head_address, why));
-  } else if (std::exchange(no_head_, why) != why) {
-    say(log_level::info,
-        fmt::format("the head at {} cannot be reached yet: {}; trying on",
-                    parts_.head_address, why));
   }
-  const auto limit = parts_.settings.faults.stall_timeout_s;
-  if (clock_s(self_) - lost_since_ > limit)
+  auto news = std::exchange(no_head_, why) != why;
+  if (waiting_.due(now))
+    say(log_level::notice,
+        fmt::format("the head at {} cannot be reached: {}; trying on for "
+                    "another {:.0f} s (faults.stall_timeout_s)",
+                    parts_.head_address, why,
+                    std::max(0.0, limit - (now - lost_since_))));
+  else if (news)
+    say(log_level::info, fmt::format("the head at {} cannot be reached yet: {}",
+                                     parts_.head_address, why));
+  if (now - lost_since_ > limit)
     return give_up(
       stalled_exit,
       fmt::format("the head at {} could not be reached for {:.0f} s: {}",
@@ -113,6 +123,10 @@ void node_state::on_joined(join_reply& reply) {
                                      + reply.reason);
   joined_ = true;
   no_head_.clear();
+  waiting_.reset();
+  if (!is_head())
+    say(log_level::notice,
+        fmt::format("joined the run at {}", parts_.head_address));
   apply(reply.where);
   ++beats_;
   beat();
@@ -150,7 +164,8 @@ void node_state::on_beat(beat_reply& reply) {
   if (reply.leave)
     return leave();
   if (!reply.known) {
-    say(log_level::info, "the head does not know this node any more; joining again");
+    say(log_level::info,
+        "the head does not know this node any more; joining again");
     ++beats_;
     return join();
   }

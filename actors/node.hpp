@@ -4,6 +4,7 @@
 #include "actors/mail.hpp"
 #include "actors/outcome.hpp"
 #include "actors/protocol.hpp"
+#include "runtime/cluster/wait_reminder.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/observe/log.hpp"
 
@@ -121,7 +122,8 @@ private:
   node_parts parts_;
   coordinator_actor head_;
   double lost_since_ = 0;
-  std::string no_head_; ///< Why, as it was said last.
+  std::string no_head_; ///< Why, as it was logged last.
+  wait_reminder waiting_{5};
   bool joined_ = false;
   cluster_map map_;
   std::map<std::string, peer> peers_;

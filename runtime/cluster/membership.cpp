@@ -11,6 +11,8 @@ namespace {
 
 /// Two ticks further apart than this: this process was stopped in between.
 constexpr double late_s = 2;
+/// The same refusal is repeated to people no more often than this.
+constexpr double refusal_pause_s = 60;
 
 } // namespace
 
@@ -56,8 +58,7 @@ membership::on_join(const node_info& node, double now) {
   if (reply.ending)
     return {std::move(reply), std::move(out)};
   if (!reply.reason.empty()) {
-    out.lines.push_back(fmt::format("node {} was refused: {}", node.who.name,
-                                    reply.reason));
+    refuse(node.who.name, reply.reason, now, out);
     return {std::move(reply), std::move(out)};
   }
   auto i = members_.find(node.who.name);
@@ -68,7 +69,8 @@ membership::on_join(const node_info& node, double now) {
     auto& one = members_[node.who.name];
     one.info = node;
     redraw();
-    out.lines.push_back(fmt::format(
+    auto& told = node.who == terms_.head ? out.lines : out.notices;
+    told.push_back(fmt::format(
       "node {} joined with {} rollouts, {} verifiers, {} learners",
       node.who.name, node.rollouts, node.verifiers, node.learners));
   }
@@ -114,9 +116,9 @@ void membership::watch_paces(member& one, double now, membership_effects& out) {
       continue;
     one.evicted = fmt::format("{} {} has not moved for {:.0f} s", actor.kind,
                               actor.actor, now - pace.since);
-    out.lines.push_back(fmt::format("node {}: {}; its process has to start "
-                                    "anew",
-                                    one.info.who.name, one.evicted));
+    out.warnings.push_back(fmt::format("node {}: {}; its process has to start "
+                                       "anew",
+                                       one.info.who.name, one.evicted));
   }
 }
 
@@ -131,7 +133,7 @@ membership_effects membership::on_leave(const node_id& who,
 
 membership_effects membership::on_fault(const fault_report& fault) {
   membership_effects out;
-  out.lines.push_back(
+  out.warnings.push_back(
     fmt::format("node {}: {}: {}", fault.who.name, fault.actor, fault.message));
   if (fault.fatal) {
     auto i = members_.find(fault.who.name);
@@ -156,7 +158,34 @@ membership_effects membership::on_tick(double now) {
   for (auto& who : silent)
     remove(who,
            fmt::format("it was silent for {:.1f} s", limits_.detection_s), out);
+  watch_missing(now, out);
   return out;
+}
+
+void membership::refuse(const std::string& name, const std::string& reason,
+                        double now, membership_effects& out) {
+  auto& [last, until] = refused_[name];
+  auto known = last == reason && now < until;
+  auto& told = known ? out.lines : out.warnings;
+  told.push_back(fmt::format("node {} was refused: {}", name, reason));
+  if (!known) {
+    last = reason;
+    until = now + refusal_pause_s;
+  }
+}
+
+/// A run may go on without them, so this does not say that it waits.
+void membership::watch_missing(double now, membership_effects& out) {
+  auto absent = missing();
+  std::erase(absent, terms_.head.name);
+  if (absent.empty() || draining())
+    return missing_.reset();
+  if (missing_.due(now))
+    out.notices.push_back(
+      fmt::format("missing for {:.0f} s: node{} {}; each is started with `swage "
+                  "train CONFIG --node NAME`",
+                  missing_.waited(now), absent.size() > 1 ? "s" : "",
+                  fmt::join(absent, ", ")));
 }
 
 void membership::drain(double now) {
@@ -181,7 +210,8 @@ void membership::remove(node_id who, const std::string& reason,
                         membership_effects& out) {
   members_.erase(who.name);
   redraw();
-  out.lines.push_back(fmt::format("node {} left: {}", who.name, reason));
+  auto& told = draining() ? out.lines : out.warnings;
+  told.push_back(fmt::format("node {} left: {}", who.name, reason));
   out.down.push_back(std::move(who));
 }
 

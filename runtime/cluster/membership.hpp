@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/cluster/node_info.hpp"
+#include "runtime/cluster/wait_reminder.hpp"
 
 #include <cstdint>
 #include <map>
@@ -30,7 +31,9 @@ struct membership_terms {
 /// What the coordinator's shell does after an event.
 struct membership_effects {
   std::vector<node_id> down;      ///< Their leases are free.
-  std::vector<std::string> lines; ///< For the log.
+  std::vector<std::string> lines;    ///< For the log.
+  std::vector<std::string> notices;  ///< For the console too.
+  std::vector<std::string> warnings; ///< Likewise.
 };
 
 /// Who is in the run: admits, watches and dismisses nodes. What others need to
@@ -95,6 +98,9 @@ private:
   };
 
   std::string objection(const node_info& node) const;
+  void refuse(const std::string& name, const std::string& reason, double now,
+              membership_effects& out);
+  void watch_missing(double now, membership_effects& out);
   /// By value: callers name a member that this erases.
   void remove(node_id who, const std::string& reason,
               membership_effects& out);
@@ -105,6 +111,9 @@ private:
   membership_limits limits_;
   membership_terms terms_;
   std::map<std::string, member> members_;
+  /// Why a name was refused, and until when that is not said again.
+  std::map<std::string, std::pair<std::string, double>> refused_;
+  wait_reminder missing_{5};
   cluster_map map_;
   std::optional<double> last_tick_;
   std::optional<double> drain_until_;

@@ -120,6 +120,21 @@ TEST_CASE("a head that stays away ends its nodes", "[actors][node]") {
   CHECK(a.outcome->code() == stalled_exit);
 }
 
+TEST_CASE("a node that waits for its head says so", "[actors][node]") {
+  cluster c;
+  auto a = c.start_worker("a");
+  c.sim.advance(45);
+  auto& told = c.consoles["a"];
+  REQUIRE(told.size() == 4); // After 5, 10, 20 and 40 seconds.
+  CHECK(told.back().find("nobody listens at head:1") != std::string::npos);
+  auto head = c.start_head();
+  c.sim.advance(3);
+  CHECK(told.back() == "joined the run at head:1");
+  CHECK(c.console.back().starts_with("node a joined"));
+  c.kill(head);
+  CHECK(told.back().find("is gone") != std::string::npos);
+}
+
 TEST_CASE("a stop drains everyone and ends the head last",
           "[actors][node]") {
   cluster c;

@@ -214,6 +214,8 @@ public:
   config settings;
   std::vector<std::string> lines;   ///< All that the head said.
   std::vector<std::string> console; ///< What of it a person sees.
+  /// What a person sees of each node.
+  std::map<std::string, std::vector<std::string>> consoles;
   std::map<std::string, node_actor> addresses;
   simulation sim; ///< Last: ends before what its actors refer to.
 
@@ -241,6 +243,11 @@ private:
     parts.progress = node.progress;
     parts.learner = node.learner;
     parts.outcome = node.outcome;
+    parts.on_line = [this, name = node.who.name](log_level level,
+                                                 const std::string& x) {
+      if (level >= log_level::notice)
+        consoles[name].push_back(x);
+    };
     node.handle = sim.sys.spawn<actor_of<node_state>>(parts);
     addresses[parts.me.address] = node.handle;
     sim.advance(0.01);
