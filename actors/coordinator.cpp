@@ -30,7 +30,9 @@ coordinator_state::coordinator_state(interface::pointer self,
 coordinator_actor::behavior_type coordinator_state::make_behavior() {
   return {
     [this](wire_atom, coordinator_wiring& wiring) { wire(std::move(wiring)); },
-    [this](join_atom, const node_info& node) { return join(node); },
+    [this](join_atom, const node_info& node, const std::string& config) {
+      return join(node, config);
+    },
     [this](beat_atom, const beat_report& report) { return beat(report); },
     [this](fault_atom, const fault_report& fault) {
       apply(core_.on_fault(fault));
@@ -42,8 +44,9 @@ coordinator_actor::behavior_type coordinator_state::make_behavior() {
   };
 }
 
-join_reply coordinator_state::join(const node_info& node) {
-  auto [reply, effects] = core_.on_join(node, now());
+join_reply coordinator_state::join(const node_info& node,
+                                   const std::string& config) {
+  auto [reply, effects] = core_.on_join(node, now(), config);
   apply(effects);
   return std::move(reply);
 }

@@ -47,7 +47,7 @@ public:
   interface::behavior_type make_behavior();
 
 private:
-  join_reply join(const node_info& node);
+  join_reply join(const node_info& node, const std::string& config);
   beat_reply beat(const beat_report& report);
   void wire(coordinator_wiring wiring);
   /// @param why It could not go on; empty: it was told to, or is over.

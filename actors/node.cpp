@@ -1,5 +1,7 @@
 #include "actors/node.hpp"
 
+#include "runtime/config/config_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,15 +114,14 @@ void node_state::join() {
   mail_.ask(
     head_, timeout(), [this](join_reply& reply) { on_joined(reply); },
     [this](const error& reason) { lost_head(reason.message); }, join_atom_v,
-    parts_.me);
+    parts_.me, config_text(parts_.settings));
 }
 
 void node_state::on_joined(join_reply& reply) {
   if (reply.ending)
     return leave();
   if (!reply.admitted)
-    return give_up(2, "the head refused this node: "
-                                     + reply.reason);
+    return give_up(2, "the head refused this node: " + reply.reason);
   joined_ = true;
   no_head_.clear();
   waiting_.reset();

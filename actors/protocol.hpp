@@ -282,8 +282,9 @@ struct coordinator_wiring {
 using coordinator_actor = caf::typed_actor<
   // Whom it talks to from now on.
   caf::result<void>(wire_atom, coordinator_wiring),
-  // Admitted with the run's configuration and topology, or refused.
-  caf::result<join_reply>(join_atom, node_info),
+  // Admitted with the run's configuration and topology, or refused with the
+  // knobs in which `config`, the node's own as TOML, differs.
+  caf::result<join_reply>(join_atom, node_info, std::string config),
   // Every `beat_interval_s`; a node that stays silent is declared dead.
   caf::result<beat_reply>(beat_atom, beat_report),
   // What went wrong on a node, for the log and the run's record.

@@ -48,8 +48,10 @@ class membership {
 public:
   membership(membership_limits limits, membership_terms terms);
 
+  /// @param config The node's own configuration, as TOML: a refusal names the
+  /// knobs in which it differs.
   std::pair<join_reply, membership_effects>
-  on_join(const node_info& node, double now);
+  on_join(const node_info& node, double now, const std::string& config = {});
 
   std::pair<beat_reply, membership_effects>
   on_beat(const beat_report& beat, double now);
@@ -97,7 +99,7 @@ private:
     std::string evicted;
   };
 
-  std::string objection(const node_info& node) const;
+  std::string objection(const node_info& node, const std::string& config) const;
   void refuse(const std::string& name, const std::string& reason, double now,
               membership_effects& out);
   void watch_missing(double now, membership_effects& out);

@@ -139,6 +139,14 @@ std::string fork_note(const checkpoint_info& point, const config& settings) {
                      fmt::join(settings.run.stages, ","));
 }
 
+/// How the other nodes of a fork begin: its policy is theirs too.
+std::string fork_hint(const std::filesystem::path& policy,
+                      const std::filesystem::path& file) {
+  return fmt::format("start the other nodes with {}; where they do not see {}, "
+                     "copy it there first",
+                     file.string(), policy.string());
+}
+
 std::string folder_of(const train_arguments& given, const config& settings) {
   return given.out.empty() ? "runs/" + settings.run.name : given.out;
 }
@@ -179,6 +187,8 @@ int run_as_parent(const train_arguments& given, const config& settings,
     if (auto copied = copy_checkpoint(*point, folder->path()); !copied)
       return report(copied.error());
     notes.push_back(fork_note(*point, settings));
+    if (settings.cluster.nodes.size() > 1)
+      notes.push_back(fork_hint(settings.policy.path, folder->config_file()));
   }
   for (auto& note : notes)
     write_stderr(fmt::format("swage: {}\n", note));

@@ -1,5 +1,7 @@
 #include "runtime/cluster/membership.hpp"
 
+#include "runtime/config/config_text.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
@@ -58,6 +60,24 @@ TEST_CASE("a node of another program is refused", "[cluster][membership]") {
   CHECK(effects.warnings[0].find(reply.reason) != std::string::npos);
   CHECK(f.core.on_join(other, 1).second.warnings.empty());
   CHECK(f.core.on_join(other, 61).second.warnings.size() == 1);
+}
+
+TEST_CASE("a refusal names the knobs that differ", "[cluster][membership]") {
+  config ours, theirs;
+  ours.policy.path = "/runs/new/forked/v000600";
+  theirs.policy.path = "/swage/configs/quickstart";
+  theirs.learner.steps = 7;
+  membership core{
+    {}, {{"head", 1}, "1", 7, 9, config_text(ours), {"head", "a"}}};
+  auto other = make_node("a");
+  other.config = 8;
+  auto [reply, effects] = core.on_join(other, 0, config_text(theirs));
+  CHECK(reply.reason.find("policy.path is \"/runs/new/forked/v000600\" on the "
+                          "head and \"/swage/configs/quickstart\" on node a, "
+                          "learner.steps is 100 on the head and 7 on node a")
+        != std::string::npos);
+  REQUIRE(effects.warnings.size() == 1);
+  CHECK(effects.warnings[0].find("policy.path") != std::string::npos);
 }
 
 TEST_CASE("missing nodes are named now and then", "[cluster][membership]") {
