@@ -75,6 +75,19 @@ bool is_over(const run_view& run) {
          && std::ranges::all_of(run.stages, &stage_record::over);
 }
 
+result<bool> is_finished(const std::filesystem::path& run) {
+  auto record = run_record::open(run / "run.db");
+  if (!record)
+    return tl::unexpected{record.error()};
+  run_view view;
+  result<void> status;
+  take(record->outline(), view.outline, status);
+  take(record->stages(), view.stages, status);
+  if (!status)
+    return tl::unexpected{status.error()};
+  return is_over(view) && view.outline.saved;
+}
+
 result<run_view> read_run(const std::filesystem::path& run,
                           uint32_t masked_limit) {
   if (auto ok = check_is_run(run); !ok)

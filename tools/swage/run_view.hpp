@@ -28,6 +28,10 @@ struct run_view {
 /// Whether all of its stages are.
 bool is_over(const run_view& run);
 
+/// Whether nothing is left to do of the run in this folder: all stages are over
+/// and what was trained is saved. Reads no more than that.
+result<bool> is_finished(const std::filesystem::path& run);
+
 /// Fails if the folder is not that of a run, or its record cannot be read.
 result<run_view> read_run(const std::filesystem::path& run,
                           uint32_t masked_limit);
