@@ -27,6 +27,8 @@ struct stage_record {
   uint64_t items = 0, samples = 0;
   uint64_t batches = 0, committed = 0, voided = 0;
   double begun_s = 0, ended_s = 0; ///< First grant, last store; Unix seconds.
+  /// What its committed steps took, without the wait for the first batch.
+  double trained_s = 0;
 };
 
 /// Items of a stage in one state, with the reason of those discarded.
@@ -74,6 +76,7 @@ struct hop_record {
   std::string hop;
   uint64_t samples = 0;
   double mean = 0, p50 = 0, p90 = 0, max = 0;
+  std::string unit = "s"; ///< Or "versions".
 };
 
 /// A batch with its training step's figures.
