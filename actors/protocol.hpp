@@ -173,12 +173,19 @@ using slot_actor = caf::typed_actor<
   // The verdict; the job's stop token abandons it.
   caf::result<verdict>(verify_atom, slot_job)>;
 
-/// A node's pool of verifier slots.
+/// A node's pool of verifier slots. Each request costs a credit, so that what
+/// the pool cannot take yet waits with who wrote it. An asker names itself by
+/// an `owner` that nobody else uses, says how many credits it has (got and not
+/// spent yet, 0 at first) and how many more it wants, and is told how many it
+/// gets: perhaps none now, then it asks again, a moment later. A verdict may
+/// bring the next credit (`verify_reply::credit`). Who has nothing more to ask
+/// for gives its credits back; who dies has none.
 using verifier_actor = caf::typed_actor<
   // Judges one candidate; costs a credit.
   caf::result<verify_reply>(verify_atom, verify_request),
-  // How many requests, `want` at most, this owner may send beside the `have`
-  // that it knows of. Both zero: it gives its credits back.
+  // How many credits the owner gets, `want` at most, beside the `have` that it
+  // holds: what an earlier answer said and was lost counts no more. Both zero:
+  // it gives its credits back.
   caf::result<uint32_t>(credit_atom, owner, uint32_t have, uint32_t want),
   // Abandons a request: it is answered with `cancelled`.
   caf::result<void>(cancel_atom, owner, uint64_t id),
