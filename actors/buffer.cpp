@@ -50,8 +50,8 @@ buffer_actor::behavior_type buffer_state::make_behavior() {
       core.end_stage(now());
       return reply_later({});
     },
-    [this, &core](drain_atom) {
-      core.drain();
+    [this, &core](drain_atom, const std::string& reason) {
+      core.drain(reason);
       draining_ = true;
       return reply_later({});
     },

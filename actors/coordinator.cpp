@@ -10,6 +10,7 @@ namespace {
 
 constexpr double tick_s = 1;
 constexpr double remark_share = 0.25; ///< Of the stall time, then it is said.
+constexpr double barren_share = 0.25; ///< Of max_rollouts_per_batch, likewise.
 
 bool is_rl(stage_kind kind) {
   return kind == stage_kind::rl_single || kind == stage_kind::rl_multi;
@@ -29,7 +30,9 @@ coordinator_state::coordinator_state(interface::pointer self,
 coordinator_actor::behavior_type coordinator_state::make_behavior() {
   return {
     [this](wire_atom, coordinator_wiring& wiring) { wire(std::move(wiring)); },
-    [this](join_atom, const node_info& node) { return join(node); },
+    [this](join_atom, const node_info& node, const std::string& config) {
+      return join(node, config);
+    },
     [this](beat_atom, const beat_report& report) { return beat(report); },
     [this](fault_atom, const fault_report& fault) {
       apply(core_.on_fault(fault));
@@ -41,8 +44,9 @@ coordinator_actor::behavior_type coordinator_state::make_behavior() {
   };
 }
 
-join_reply coordinator_state::join(const node_info& node) {
-  auto [reply, effects] = core_.on_join(node, now());
+join_reply coordinator_state::join(const node_info& node,
+                                   const std::string& config) {
+  auto [reply, effects] = core_.on_join(node, now(), config);
   apply(effects);
   return std::move(reply);
 }
@@ -65,16 +69,20 @@ void coordinator_state::wire(coordinator_wiring wiring) {
   look();
 }
 
-void coordinator_state::stop() {
+void coordinator_state::stop(const std::string& why) {
   if (core_.draining())
     return;
   core_.drain(now());
-  post(self_, wiring_.buffer, drain_atom_v);
+  post(self_, wiring_.buffer, drain_atom_v, why);
 }
 
 void coordinator_state::apply(const membership_effects& effects) {
   for (auto& line : effects.lines)
-    say(line);
+    say(log_level::info, line);
+  for (auto& line : effects.notices)
+    say(log_level::notice, line);
+  for (auto& line : effects.warnings)
+    say(log_level::warning, line);
   for (auto& who : effects.down)
     post(self_, wiring_.buffer, owner_down_atom_v, who);
 }
@@ -104,6 +112,7 @@ void coordinator_state::on_progress(const buffer_status& status) {
     parts_.on_status({status, core_.reports(), core_.missing()});
   keep_pinned(status);
   watch_time(status.progress);
+  watch_spread(status.progress);
   watch_stall(status.progress);
   // A learner that ended before this process began cannot say so again.
   if (status.progress.over && (core_.finished() || status.progress.saved))
@@ -147,42 +156,58 @@ void coordinator_state::watch_time(const buffer_progress& progress) {
     timed_stage_ = stage;
     stage_began_ = now();
   } else if (now() - stage_began_ > limit) {
-    say(fmt::format("stage {} ends: its {:.0f} s (run.time_limit_s) are over",
+    say(log_level::notice,
+        fmt::format("stage {} ends: its {:.0f} s (run.time_limit_s) are over",
                     progress.name, limit));
     stage_began_ = now() + limit; // Told once; ending takes a while.
     post(self_, wiring_.buffer, end_stage_atom_v);
   }
 }
 
+/// Said once a stage: later batches may be as dear, and the run goes on.
+void coordinator_state::watch_spread(const buffer_progress& progress) {
+  const auto bound = static_cast<double>(progress.barren_bound);
+  if (bound == 0 || progress.stuck || told_barren_ == progress.stage
+      || static_cast<double>(progress.barren) < barren_share * bound)
+    return;
+  told_barren_ = progress.stage;
+  say(log_level::warning,
+      fmt::format("stage {}: {} samples since batch {} gave no group with "
+                  "spread to train on: {}; after {} of them "
+                  "(buffer.max_rollouts_per_batch) the run ends",
+                  progress.name, progress.barren, progress.last_batch,
+                  progress.barren_outcomes, progress.barren_bound));
+}
+
 void coordinator_state::watch_stall(const buffer_progress& progress) {
   const auto limit = parts_.settings.faults.stall_timeout_s;
-  if (progress.stuck && !core_.draining()) {
-    parts_.outcome->note_failure(
-      stalled_exit,
-      fmt::format("the run cannot go on: it waits for {}",
-                  progress.waiting_for));
-    return stop();
-  }
+  if (progress.stuck && !core_.draining())
+    return end_stalled(fmt::format("the run cannot go on: it waits for {}",
+                                   progress.waiting_for));
   if (core_.draining() || progress.waiting_s < remark_share * limit) {
     told_stall_.clear();
     return;
   }
+  if (progress.waiting_s >= limit)
+    return end_stalled(
+      fmt::format("the run stalled: nothing has moved for {:.0f} s: it waits "
+                  "for {}; when that is mended, continue with --resume",
+                  progress.waiting_s, progress.waiting_for));
   if (std::exchange(told_stall_, progress.waiting_for) != progress.waiting_for)
-    say(fmt::format("nothing has moved for {:.0f} s: {}", progress.waiting_s,
-                    progress.waiting_for));
-  if (progress.waiting_s < limit)
-    return;
-  parts_.outcome->note_failure(
-    stalled_exit,
-    fmt::format("the run stalled: nothing has moved for {:.0f} s: {}; when "
-                "that is mended, continue with --resume",
-                progress.waiting_s, progress.waiting_for));
-  stop();
+    say(log_level::warning,
+        fmt::format("nothing has moved for {:.0f} s: the run waits for {}; "
+                    "after {:.0f} s (faults.stall_timeout_s) it ends",
+                    progress.waiting_s, progress.waiting_for, limit));
 }
 
-void coordinator_state::say(const std::string& line) const {
+void coordinator_state::end_stalled(const std::string& why) {
+  parts_.outcome->note_failure(stalled_exit, why);
+  stop(why);
+}
+
+void coordinator_state::say(log_level level, const std::string& line) const {
   if (parts_.on_line)
-    parts_.on_line(line);
+    parts_.on_line(level, line);
 }
 
 double coordinator_state::now() const {

@@ -5,6 +5,7 @@
 #include "actors/protocol.hpp"
 #include "runtime/cluster/membership.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/observe/log.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -29,7 +30,8 @@ struct coordinator_parts {
   config settings;
   std::shared_ptr<run_outcome> outcome;
   std::function<void(const run_status&)> on_status; ///< May be empty.
-  std::function<void(const std::string&)> on_line;  ///< May be empty.
+  /// May be empty.
+  std::function<void(log_level, const std::string&)> on_line;
 };
 
 /// Admits and watches nodes, keeps the version that an evaluation needs, and
@@ -45,10 +47,11 @@ public:
   interface::behavior_type make_behavior();
 
 private:
-  join_reply join(const node_info& node);
+  join_reply join(const node_info& node, const std::string& config);
   beat_reply beat(const beat_report& report);
   void wire(coordinator_wiring wiring);
-  void stop();
+  /// @param why It could not go on; empty: it was told to, or is over.
+  void stop(const std::string& why = {});
 
   void apply(const membership_effects& effects);
   void tick();
@@ -56,8 +59,10 @@ private:
   void on_progress(const buffer_status& status);
   void keep_pinned(const buffer_status& status);
   void watch_time(const buffer_progress& progress);
+  void watch_spread(const buffer_progress& progress);
   void watch_stall(const buffer_progress& progress);
-  void say(const std::string& line) const;
+  void end_stalled(const std::string& why);
+  void say(log_level level, const std::string& line) const;
   double now() const;
   double timeout() const;
 
@@ -72,6 +77,7 @@ private:
   std::string timed_stage_; ///< RL stage whose time is running.
   double stage_began_ = 0;
   std::string told_stall_;
+  std::optional<uint32_t> told_barren_; ///< Of which stage it was said.
   bool looking_ = false;
 };
 

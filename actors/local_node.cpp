@@ -36,12 +36,6 @@ owner owner_of(const node_materials& from, uint32_t actor) {
   return {from.me.name, from.options.incarnation, actor};
 }
 
-std::function<void(const std::string&)> say_info(const node_materials& from) {
-  return [say = from.say](const std::string& line) {
-    say(log_level::info, line);
-  };
-}
-
 std::vector<rollout_actor> spawn_rollouts(caf::actor_system& sys,
                                           node_materials& from) {
   std::vector<rollout_actor> out;
@@ -124,7 +118,7 @@ void spawn_head(caf::actor_system& sys, node_materials& from,
     parts.on_status = [report = from.report](const run_status& status) {
       report->on_status(status);
     };
-  parts.on_line = say_info(from);
+  parts.on_line = from.say;
   here.coordinator = sys.spawn<actor_of<coordinator_state>>(std::move(parts));
 }
 
@@ -165,7 +159,7 @@ spawned_node spawn_node(caf::actor_system& sys, node_materials& from) {
   parts.progress = from.progress;
   parts.learner = from.end;
   parts.outcome = from.outcome;
-  parts.on_line = say_info(from);
+  parts.on_line = from.say;
   out.node = sys.spawn<actor_of<node_state>>(std::move(parts));
   return out;
 }

@@ -1,5 +1,7 @@
 #include "actors/network.hpp"
 
+#include "runtime/cluster/listen.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/middleman_actor.hpp>
@@ -65,8 +67,12 @@ parse_address(const std::string& address) {
   if (colon != std::string::npos && colon > 0) {
     auto* end = address.data() + address.size();
     auto [at, failed] = std::from_chars(address.data() + colon + 1, end, port);
-    if (failed == std::errc{} && at == end && port > 0)
-      return std::pair{address.substr(0, colon), port};
+    if (failed == std::errc{} && at == end && port > 0) {
+      auto host = address.substr(0, colon);
+      if (host.front() == '[' && host.back() == ']') // An IPv6 address.
+        host = host.substr(1, host.size() - 2);
+      return std::pair{host, port};
+    }
   }
   return fail(
     ec::invalid_config,
@@ -98,6 +104,23 @@ connect_function make_connect(caf::actor_system& sys, const config& settings) {
     };
     mail.ask(prober, timeout, connect, failed, caf::connect_atom_v, address);
   };
+}
+
+result<void> check_address(const node_config& me) {
+  if (me.address.empty())
+    return {};
+  auto where = parse_address(me.address);
+  auto free = where ? check_listen(where->first, where->second)
+                    : tl::unexpected(where.error());
+  if (free)
+    return {};
+  auto& why = free.error();
+  auto advice = why.code == ec::invalid_config
+                  ? "; give it one of this machine's addresses, or start it on "
+                    "the machine that has this one"
+                  : "";
+  return fail(why.code, fmt::format("node {} cannot listen at {}: {}{}",
+                                    me.name, me.address, why.message, advice));
 }
 
 result<void> publish_node(caf::actor_system& sys, const config& settings,

@@ -26,6 +26,10 @@ tls_files tls_of(const config& settings);
 /// block.
 connect_function make_connect(caf::actor_system& sys, const config& settings);
 
+/// Whether this process can be reached at the node's address, if it has one:
+/// `invalid_config` where it never will be, `infra` where it is taken now.
+result<void> check_address(const node_config& me);
+
 /// Makes a node reachable at its address.
 result<void> publish_node(caf::actor_system& sys, const config& settings,
                           const node_actor& who, const std::string& address);

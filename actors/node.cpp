@@ -1,7 +1,10 @@
 #include "actors/node.hpp"
 
+#include "runtime/config/config_text.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace swage {
@@ -75,16 +78,27 @@ void node_state::lost_head(const std::string& why) {
   ++beats_;
   if (leaving_)
     return;
+  const auto now = clock_s(self_);
+  const auto limit = parts_.settings.faults.stall_timeout_s;
   if (std::exchange(joined_, false)) {
-    lost_since_ = clock_s(self_);
-    say(fmt::format("the head at {} is gone: {}; trying to reach it again",
-                    parts_.head_address, why));
-  } else if (std::exchange(no_head_, why) != why) {
-    say(fmt::format("the head at {} cannot be reached yet: {}; trying on",
+    lost_since_ = now;
+    no_head_ = why;
+    waiting_.reset();
+    say(log_level::warning,
+        fmt::format("the head at {} is gone: {}; trying to reach it again",
                     parts_.head_address, why));
   }
-  const auto limit = parts_.settings.faults.stall_timeout_s;
-  if (clock_s(self_) - lost_since_ > limit)
+  auto news = std::exchange(no_head_, why) != why;
+  if (waiting_.due(now))
+    say(log_level::notice,
+        fmt::format("the head at {} cannot be reached: {}; trying on for "
+                    "another {:.0f} s (faults.stall_timeout_s)",
+                    parts_.head_address, why,
+                    std::max(0.0, limit - (now - lost_since_))));
+  else if (news)
+    say(log_level::info, fmt::format("the head at {} cannot be reached yet: {}",
+                                     parts_.head_address, why));
+  if (now - lost_since_ > limit)
     return give_up(
       stalled_exit,
       fmt::format("the head at {} could not be reached for {:.0f} s: {}",
@@ -100,17 +114,20 @@ void node_state::join() {
   mail_.ask(
     head_, timeout(), [this](join_reply& reply) { on_joined(reply); },
     [this](const error& reason) { lost_head(reason.message); }, join_atom_v,
-    parts_.me);
+    parts_.me, config_text(parts_.settings));
 }
 
 void node_state::on_joined(join_reply& reply) {
   if (reply.ending)
     return leave();
   if (!reply.admitted)
-    return give_up(2, "the head refused this node: "
-                                     + reply.reason);
+    return give_up(2, "the head refused this node: " + reply.reason);
   joined_ = true;
   no_head_.clear();
+  waiting_.reset();
+  if (!is_head())
+    say(log_level::notice,
+        fmt::format("joined the run at {}", parts_.head_address));
   apply(reply.where);
   ++beats_;
   beat();
@@ -148,7 +165,8 @@ void node_state::on_beat(beat_reply& reply) {
   if (reply.leave)
     return leave();
   if (!reply.known) {
-    say("the head does not know this node any more; joining again");
+    say(log_level::info,
+        "the head does not know this node any more; joining again");
     ++beats_;
     return join();
   }
@@ -185,7 +203,8 @@ void node_state::begin_drain(double deadline_s) {
     mail_.ask(
       parts_.here.learner, patience,
       [this](uint64_t step) {
-        say(fmt::format("the learner stopped at step {}", step));
+        say(log_level::info,
+            fmt::format("the learner stopped at step {}", step));
         part_drained();
       },
       failed, stop_atom_v, deadline_s);
@@ -253,9 +272,9 @@ void node_state::watch_local(const Handle& who, std::string kind) {
   });
 }
 
-void node_state::say(const std::string& line) const {
+void node_state::say(log_level level, const std::string& line) const {
   if (parts_.on_line)
-    parts_.on_line(line);
+    parts_.on_line(level, line);
 }
 
 } // namespace swage

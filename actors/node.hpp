@@ -4,7 +4,9 @@
 #include "actors/mail.hpp"
 #include "actors/outcome.hpp"
 #include "actors/protocol.hpp"
+#include "runtime/cluster/wait_reminder.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/observe/log.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -45,7 +47,8 @@ struct node_parts {
   std::shared_ptr<progress_board> progress;
   std::shared_ptr<learner_end> learner;
   std::shared_ptr<run_outcome> outcome;
-  std::function<void(const std::string&)> on_line; ///< May be empty.
+  /// May be empty.
+  std::function<void(log_level, const std::string&)> on_line;
 };
 
 /// One per process: joins the run, beats, keeps connections to the other nodes
@@ -109,7 +112,7 @@ private:
   publisher_actor find_publisher() const;
   peer* find_peer(const node_id& who);
 
-  void say(const std::string& line) const;
+  void say(log_level level, const std::string& line) const;
   double timeout() const {
     return parts_.settings.faults.request_timeout_s;
   }
@@ -119,7 +122,8 @@ private:
   node_parts parts_;
   coordinator_actor head_;
   double lost_since_ = 0;
-  std::string no_head_; ///< Why, as it was said last.
+  std::string no_head_; ///< Why, as it was logged last.
+  wait_reminder waiting_{5};
   bool joined_ = false;
   cluster_map map_;
   std::map<std::string, peer> peers_;

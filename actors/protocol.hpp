@@ -162,8 +162,9 @@ using buffer_actor = caf::typed_actor<
   caf::result<buffer_status>(progress_atom),
   // The present RL stage ends with the batches that are recorded.
   caf::result<void>(end_stage_atom),
-  // The run ends: `sync` grants nothing more and says so.
-  caf::result<void>(drain_atom),
+  // The run ends: `sync` grants nothing more and says so. The reason, where
+  // it could not go on, is recorded.
+  caf::result<void>(drain_atom, std::string reason),
   // Self: commits what was handled since the last one, then answers.
   caf::result<void>(flush_atom)>;
 
@@ -172,12 +173,19 @@ using slot_actor = caf::typed_actor<
   // The verdict; the job's stop token abandons it.
   caf::result<verdict>(verify_atom, slot_job)>;
 
-/// A node's pool of verifier slots.
+/// A node's pool of verifier slots. Each request costs a credit, so that what
+/// the pool cannot take yet waits with who wrote it. An asker names itself by
+/// an `owner` that nobody else uses, says how many credits it has (got and not
+/// spent yet, 0 at first) and how many more it wants, and is told how many it
+/// gets: perhaps none now, then it asks again, a moment later. A verdict may
+/// bring the next credit (`verify_reply::credit`). Who has nothing more to ask
+/// for gives its credits back; who dies has none.
 using verifier_actor = caf::typed_actor<
   // Judges one candidate; costs a credit.
   caf::result<verify_reply>(verify_atom, verify_request),
-  // How many requests, `want` at most, this owner may send beside the `have`
-  // that it knows of. Both zero: it gives its credits back.
+  // How many credits the owner gets, `want` at most, beside the `have` that it
+  // holds: what an earlier answer said and was lost counts no more. Both zero:
+  // it gives its credits back.
   caf::result<uint32_t>(credit_atom, owner, uint32_t have, uint32_t want),
   // Abandons a request: it is answered with `cancelled`.
   caf::result<void>(cancel_atom, owner, uint64_t id),
@@ -281,8 +289,9 @@ struct coordinator_wiring {
 using coordinator_actor = caf::typed_actor<
   // Whom it talks to from now on.
   caf::result<void>(wire_atom, coordinator_wiring),
-  // Admitted with the run's configuration and topology, or refused.
-  caf::result<join_reply>(join_atom, node_info),
+  // Admitted with the run's configuration and topology, or refused with the
+  // knobs in which `config`, the node's own as TOML, differs.
+  caf::result<join_reply>(join_atom, node_info, std::string config),
   // Every `beat_interval_s`; a node that stays silent is declared dead.
   caf::result<beat_reply>(beat_atom, beat_report),
   // What went wrong on a node, for the log and the run's record.

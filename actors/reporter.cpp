@@ -3,8 +3,6 @@
 #include "runtime/observe/log.hpp"
 #include "runtime/observe/step_metrics.hpp"
 
-#include <fmt/format.h>
-
 #include <chrono>
 
 namespace swage {
@@ -57,8 +55,8 @@ void reporter::on_status(const run_status& status) {
   event.done = now.done;
   event.total = now.total;
   event.unit = trains(now.kind) ? "steps" : "tasks";
-  if (trains(now.kind))
-    event.note = note();
+  if (trains(now.kind) && last_)
+    event.note = step_note(*last_, now, mean_return_);
   if (auto text = lines_.update(event, steady_s()))
     write_stderr(*text, stderr_is_terminal());
 }
@@ -84,15 +82,6 @@ void reporter::write(uint64_t step, std::span<const scalar> figures) {
     log_warning("no more metrics are written: " + written.error().message);
     events_.reset();
   }
-}
-
-std::string reporter::note() const {
-  if (!last_)
-    return {};
-  if (last_->kind == stage_kind::sft)
-    return fmt::format("loss {:.3f}", last_->loss);
-  return fmt::format("return {:+.2f}, kept {}/{}", mean_return_, last_->kept,
-                     last_->samples);
 }
 
 } // namespace swage

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 
 namespace swage {
 
@@ -25,7 +24,6 @@ public:
   void on_drift(const drift_report& report);
 
 private:
-  std::string note() const;
   void write(uint64_t step, std::span<const scalar> figures);
 
   std::mutex mutex_;

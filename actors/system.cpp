@@ -112,6 +112,11 @@ int run_prepared(node_materials& made, std::stop_token stop) {
 
 int run_node(const config& settings, const node_options& options,
              std::stop_token stop) {
+  // Before what takes long: a restart would only find out again.
+  for (auto& node : settings.cluster.nodes)
+    if (node.name == options.node)
+      if (auto free = check_address(node); !free)
+        return report(free.error());
   auto made = prepare_node(settings, options);
   if (!made)
     return report(made.error());

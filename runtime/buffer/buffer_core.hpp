@@ -98,10 +98,9 @@ public:
   void tick(double now);
 
   /// Grants nothing more and makes no new batch; recorded ones are delivered.
-  void drain() {
-    draining_ = true;
-    ++revision_;
-  }
+  /// `reason`, why the run could not go on, stands in the journal until it is
+  /// opened again.
+  void drain(const std::string& reason = {});
 
   /// Ends the present RL stage with the batches that are recorded.
   void end_stage(double now);
@@ -184,6 +183,7 @@ private:
   // core_progress.cpp
   std::string waiting_for() const;
   bool lacks_examples() const;
+  bool lacks_spread() const;
   std::string waiting_in_rl() const;
   void touch(double now);
 

@@ -98,7 +98,7 @@ bool buffer_core::may_draw() const {
   }
   if (book_.tally(index).batches >= stage_batches(index))
     return false;
-  if (book_.barren_samples() >= how_.buffer.max_rollouts_per_batch)
+  if (book_.barren(index).samples >= how_.buffer.max_rollouts_per_batch)
     return false;
   auto used = outstanding();
   // The bytes never block a first batch: it could not be made otherwise.

@@ -82,6 +82,8 @@ buffer_core::open(std::shared_ptr<journal> where, const config& how,
   auto found = meta.find("openings");
   auto opening = 1 + (found == meta.end() ? 0 : std::stoull(found->second));
   core->book_.set_meta("openings", std::to_string(opening));
+  if (meta.contains("ended"))
+    core->book_.set_meta("ended", "");
   core->leases_.begin_at(opening << 32);
   core->rebuild_sources();
   core->since_ = core->stage_began_ = now;

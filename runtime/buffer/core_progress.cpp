@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
 namespace swage {
 
 namespace {
@@ -23,6 +28,28 @@ void count(buffer_progress& out, const live_item& one, bool leased) {
   }
 }
 
+/// Shares of the categories, the largest first; the smallest are left out.
+std::string shares_of(const std::map<category, uint64_t>& outcomes) {
+  constexpr size_t most = 3;
+  uint64_t all = 0;
+  std::vector<std::pair<uint64_t, category>> order;
+  for (auto& [kind, n] : outcomes) {
+    all += n;
+    order.emplace_back(n, kind);
+  }
+  if (all == 0)
+    return "nothing was judged";
+  std::ranges::stable_sort(order, std::greater{},
+                           &std::pair<uint64_t, category>::first);
+  order.resize(std::min(order.size(), most));
+  std::string text;
+  for (auto& [n, kind] : order)
+    text += fmt::format("{}{:.0f} % {}", text.empty() ? "" : ", ",
+                        100 * static_cast<double>(n) / static_cast<double>(all),
+                        to_string(kind));
+  return text;
+}
+
 } // namespace
 
 void buffer_core::touch(double now) {
@@ -42,7 +69,7 @@ buffer_progress buffer_core::progress(double now) const {
   out.journal_ok = writable();
   out.waiting_for = waiting_for();
   out.waiting_s = out.waiting_for.empty() ? 0 : now - since_;
-  out.stuck = lacks_examples();
+  out.stuck = lacks_examples() || lacks_spread();
   out.over = over();
   auto& checkpoints = book_.checkpoints();
   out.saved = (checkpoints.empty() ? 0 : checkpoints.back().step)
@@ -66,6 +93,10 @@ buffer_progress buffer_core::progress(double now) const {
   if (row.is_rl()) {
     out.outstanding = outstanding();
     out.bound = outstanding_bound();
+    auto& lost = book_.barren(out.stage);
+    out.barren = lost.samples;
+    out.barren_bound = how_.buffer.max_rollouts_per_batch;
+    out.barren_outcomes = shares_of(lost.outcomes);
   }
   out.bytes = buffered_bytes();
   for (auto& [why, n] : tally.discarded)
@@ -105,7 +136,33 @@ bool buffer_core::lacks_examples() const {
          && (!examples_ || examples_->size() == 0);
 }
 
+/// Groups without spread have used up what a batch may cost, and the groups
+/// that there are do not make one.
+bool buffer_core::lacks_spread() const {
+  auto* row = stage();
+  if (!row || !row->is_rl() || draining_ || !writable()
+      || book_.last_batch() > book_.last_committed()
+      || book_.barren(stage_index()).samples
+           < how_.buffer.max_rollouts_per_batch)
+    return false;
+  uint64_t verified = 0;
+  for (auto& [id, one] : book_.live()) {
+    if (one.row.status == item_status::open)
+      return false;
+    verified += one.row.status == item_status::verified ? 1 : 0;
+  }
+  return verified < how_.buffer.groups_per_batch;
+}
+
 std::string buffer_core::waiting_in_rl() const {
+  if (lacks_spread()) {
+    auto& lost = book_.barren(stage_index());
+    return fmt::format("a group with spread: {} samples since batch {} gave "
+                       "none ({}); it can be resumed with a larger "
+                       "buffer.max_rollouts_per_batch",
+                       lost.samples, book_.last_batch(),
+                       shares_of(lost.outcomes));
+  }
   auto state = [this] {
     uint64_t verified = 0, leased = 0, open = 0;
     for (auto& [id, one] : book_.live()) {
@@ -123,10 +180,6 @@ std::string buffer_core::waiting_in_rl() const {
                        late->row.what.id);
   if (verified >= wanted)
     return "the mirror to ask for a batch";
-  if (book_.barren_samples() >= how_.buffer.max_rollouts_per_batch && open == 0)
-    return fmt::format("a group with spread: {} samples since batch {} gave "
-                       "none (max_rollouts_per_batch)",
-                       book_.barren_samples(), book_.last_batch());
   if (leased > 0)
     return fmt::format("rollouts to finish {} items ({} of {} groups verified)",
                        leased, verified, wanted);

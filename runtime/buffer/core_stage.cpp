@@ -94,6 +94,13 @@ void buffer_core::advance(double now) {
   }
 }
 
+void buffer_core::drain(const std::string& reason) {
+  draining_ = true;
+  if (!reason.empty() && !failing())
+    book_.set_meta("ended", reason);
+  ++revision_;
+}
+
 void buffer_core::end_stage(double now) {
   auto* row = stage();
   if (failing() || !row || !row->is_rl())

@@ -12,6 +12,14 @@
 
 namespace swage {
 
+/// How many samples of one category a stage lost with items of one reason.
+struct discarded_samples {
+  uint32_t stage = 0;
+  discard_reason reason = discard_reason::none;
+  category kind = category::ok;
+  uint64_t count = 0;
+};
+
 /// Everything durable that the buffer decides on. Samples are those of items
 /// that are open, verified or collected, or in a batch not yet committed.
 struct journal_image {
@@ -21,6 +29,8 @@ struct journal_image {
   std::vector<batch_row> batches;          ///< By step.
   std::vector<stage_row> stages;           ///< By index.
   std::vector<checkpoint_row> checkpoints; ///< By step.
+  /// Samples of the items that were discarded since the newest batch.
+  std::vector<discarded_samples> discarded;
   uint64_t epoch = 0;
 };
 

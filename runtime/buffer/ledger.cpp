@@ -61,6 +61,9 @@ result<void> ledger::load() {
     if (!committed && !is_end(one.row.status))
       live_.emplace(id, std::move(one));
   }
+  for (auto& one : image.discarded)
+    if (is_barren(one.reason))
+      barren_[{one.stage, last_batch()}].outcomes[one.kind] += one.count;
   return {};
 }
 
@@ -74,7 +77,7 @@ void ledger::count(const item_row& row) {
   if (row.status == item_status::discarded) {
     ++tally.discarded[row.reason];
     if (is_barren(row.reason))
-      barren_[row.step] += row.samples;
+      barren_[{row.what.stage, row.step}].samples += row.samples;
   }
 }
 
@@ -111,9 +114,10 @@ ledger::examples(const std::vector<uint32_t>& stages) const {
   return all;
 }
 
-uint64_t ledger::barren_samples() const {
-  auto found = barren_.find(last_batch());
-  return found == barren_.end() ? 0 : found->second;
+const barren_tally& ledger::barren(uint32_t stage) const {
+  static const barren_tally none;
+  auto found = barren_.find({stage, last_batch()});
+  return found == barren_.end() ? none : found->second;
 }
 
 bool ledger::is_member(uint64_t step, uint64_t item, uint32_t index) const {
@@ -152,8 +156,12 @@ void ledger::close(live_item& what, item_status end, discard_reason reason) {
   ++tally.closed;
   if (end == item_status::discarded) {
     ++tally.discarded[reason];
-    if (is_barren(reason))
-      barren_[what.row.step] += what.row.samples;
+    if (is_barren(reason)) {
+      auto& lost = barren_[{what.row.what.stage, what.row.step}];
+      lost.samples += what.row.samples;
+      for (auto& [index, one] : what.samples)
+        ++lost.outcomes[one.kind];
+    }
   }
   if (end == item_status::collected)
     collect(what);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace swage {
@@ -25,6 +26,12 @@ struct stage_tally {
   uint64_t batches = 0;
   uint64_t committed = 0; ///< Batches.
   std::map<discard_reason, uint64_t> discarded;
+};
+
+/// Samples that were spent on items of which no batch can come.
+struct barren_tally {
+  uint64_t samples = 0;
+  std::map<category, uint64_t> outcomes; ///< Of those that came back.
 };
 
 /// The journal's contents that decisions need, kept equal to it: every change
@@ -54,8 +61,8 @@ public:
   const stage_tally& tally(uint32_t stage) const;
   /// What these stages collected.
   std::vector<example> examples(const std::vector<uint32_t>& stages) const;
-  /// Samples of items that came to nothing since the newest batch was recorded.
-  uint64_t barren_samples() const;
+  /// What a stage spent for nothing since the newest batch was recorded.
+  const barren_tally& barren(uint32_t stage) const;
   bool is_member(uint64_t step, uint64_t item, uint32_t index) const;
 
   /// Adds an item under the next id.
@@ -88,7 +95,8 @@ private:
   std::map<std::string, std::string> meta_;
   std::map<uint32_t, stage_tally> tallies_;
   std::map<uint32_t, std::vector<example>> collected_;
-  std::map<uint64_t, uint64_t> barren_; ///< By the newest batch at that time.
+  /// By stage and the newest batch at that time.
+  std::map<std::pair<uint32_t, uint64_t>, barren_tally> barren_;
   uint64_t next_id_ = 1;
   uint64_t last_committed_ = 0;
   uint64_t epoch_ = 0;

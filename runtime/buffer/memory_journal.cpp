@@ -142,6 +142,9 @@ result<journal_image> memory_journal::load() {
         || (whole.status == item_status::assigned
             && !batches_.at(whole.step).committed))
       image.samples.push_back(row);
+    if (whole.status == item_status::discarded
+        && whole.step == image.batches.size())
+      image.discarded.push_back({whole.what.stage, whole.reason, row.kind, 1});
   }
   for (auto& [index, row] : stages_)
     image.stages.push_back(row);

@@ -29,6 +29,9 @@ struct buffer_progress {
   uint64_t outstanding = 0;
   uint64_t bound = 0; ///< Of `outstanding`; 0 outside RL.
   uint64_t bytes = 0; ///< Of samples that wait.
+  uint64_t barren = 0; ///< RL: samples that gave no group since the last batch.
+  uint64_t barren_bound = 0;   ///< So many end the run; 0 outside RL.
+  std::string barren_outcomes; ///< Such as "98 % compile_error:link, 2 % ok".
   std::map<std::string, uint64_t> discarded; ///< Items of the stage, by reason.
   std::string waiting_for;                   ///< A sentence; empty when over.
   double waiting_s = 0;                      ///< Since anything moved.
@@ -50,8 +53,11 @@ bool inspect(Inspector& f, buffer_progress& x) {
     f.field("leased", x.leased), f.field("verified", x.verified),
     f.field("assigned", x.assigned), f.field("queued", x.queued),
     f.field("outstanding", x.outstanding), f.field("bound", x.bound),
-    f.field("bytes", x.bytes), f.field("discarded", x.discarded),
-    f.field("waiting_for", x.waiting_for), f.field("waiting_s", x.waiting_s),
+    f.field("bytes", x.bytes), f.field("barren", x.barren),
+    f.field("barren_bound", x.barren_bound),
+    f.field("barren_outcomes", x.barren_outcomes),
+    f.field("discarded", x.discarded), f.field("waiting_for", x.waiting_for),
+    f.field("waiting_s", x.waiting_s),
     f.field("stuck", x.stuck), f.field("journal_ok", x.journal_ok),
     f.field("over", x.over), f.field("saved", x.saved));
 }

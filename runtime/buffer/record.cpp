@@ -49,9 +49,10 @@ sample_record read_sample(const sqlite::row& row) {
   return out;
 }
 
-hop_record summarise(uint32_t stage, const char* hop,
+hop_record summarise(uint32_t stage, const char* hop, const char* unit,
                      std::vector<double> values) {
   hop_record out{stage, hop, values.size()};
+  out.unit = unit;
   if (values.empty())
     return out;
   std::sort(values.begin(), values.end());
@@ -90,6 +91,26 @@ result<run_record> run_record::open(const std::filesystem::path& run_db) {
   return run_record(std::move(*db), found);
 }
 
+result<outline_record> run_record::outline() {
+  outline_record out;
+  std::string names;
+  auto ok = db_.query(
+    "SELECT (SELECT value FROM meta WHERE key = 'run.stages'), "
+    "(SELECT value FROM meta WHERE key = 'ended'), "
+    "(SELECT coalesce(max(step), 0) FROM checkpoint) = "
+    "(SELECT coalesce(max(step), 0) FROM batch WHERE committed)",
+    {}, [&](const sqlite::row& row) {
+      names = row.text(0);
+      out.ended = row.text(1);
+      out.saved = row.integer(2) != 0;
+    });
+  if (!ok)
+    return tl::unexpected(ok.error());
+  if (!names.empty())
+    out.stages = 1 + static_cast<uint64_t>(std::ranges::count(names, ' '));
+  return out;
+}
+
 result<std::vector<stage_record>> run_record::stages() {
   return collect<stage_record>(
     db_,
@@ -99,14 +120,17 @@ result<std::vector<stage_record>> run_record::stages() {
     "(SELECT count(*) FROM batch WHERE stage = g.idx), "
     "(SELECT count(*) FROM batch WHERE stage = g.idx AND committed), "
     "(SELECT count(*) FROM batch WHERE stage = g.idx AND voided), "
-    "min(nullif(s.granted, 0)), max(s.stored) "
+    "min(nullif(s.granted, 0)), max(s.stored), "
+    "(SELECT sum(train_s + publish_s + CASE step WHEN (SELECT min(step) FROM "
+    "batch WHERE stage = g.idx) THEN 0 ELSE wait_s END) FROM batch "
+    "WHERE stage = g.idx AND committed) "
     "FROM stage g LEFT JOIN item i ON i.stage = g.idx "
     "LEFT JOIN sample s ON s.item = i.id GROUP BY g.idx ORDER BY g.idx",
     {}, [](auto& row) {
       return stage_record{small(row, 0),       row.text(1),   row.number(2),
                           row.integer(3) != 0, row.number(4), row.number(5),
                           row.number(6),       row.number(7), row.number(8),
-                          row.real(9),         row.real(10)};
+                          row.real(9),         row.real(10),  row.real(11)};
     });
 }
 
@@ -171,6 +195,7 @@ result<std::vector<sample_record>> run_record::evaluation(uint32_t stage) {
 result<std::vector<hop_record>> run_record::hops() {
   struct part {
     const char* name;
+    const char* unit;
     std::vector<double> values;
   };
   std::vector<hop_record> out;
@@ -179,9 +204,13 @@ result<std::vector<hop_record>> run_record::hops() {
   auto finish = [&] {
     for (auto& one : parts)
       if (!one.values.empty())
-        out.push_back(summarise(stage, one.name, std::move(one.values)));
-    parts = {{"queue", {}}, {"decode", {}},    {"verify", {}},   {"store", {}},
-             {"wait", {}},  {"in flight", {}}, {"in queue", {}}, {"total", {}}};
+        out.push_back(
+          summarise(stage, one.name, one.unit, std::move(one.values)));
+    parts.clear();
+    for (auto* name : {"queue", "decode", "verify", "store", "wait"})
+      parts.push_back({name, "s", {}});
+    for (auto* name : {"in flight", "in queue", "total"})
+      parts.push_back({name, "versions", {}});
   };
   finish();
   // A hop that was not reached is 0: its differences are NULL.

@@ -11,6 +11,13 @@
 
 namespace swage {
 
+/// How far a run is, as its journal says.
+struct outline_record {
+  uint64_t stages = 0; ///< It consists of so many.
+  std::string ended;   ///< Why it could not go on; empty: nothing held it up.
+  bool saved = false;  ///< A checkpoint holds the newest committed batch.
+};
+
 /// A stage of a run as it is recorded, with its items by state.
 struct stage_record {
   uint32_t index = 0;
@@ -20,6 +27,8 @@ struct stage_record {
   uint64_t items = 0, samples = 0;
   uint64_t batches = 0, committed = 0, voided = 0;
   double begun_s = 0, ended_s = 0; ///< First grant, last store; Unix seconds.
+  /// What its committed steps took, without the wait for the first batch.
+  double trained_s = 0;
 };
 
 /// Items of a stage in one state, with the reason of those discarded.
@@ -67,6 +76,7 @@ struct hop_record {
   std::string hop;
   uint64_t samples = 0;
   double mean = 0, p50 = 0, p90 = 0, max = 0;
+  std::string unit = "s"; ///< Or "versions".
 };
 
 /// A batch with its training step's figures.
@@ -85,6 +95,7 @@ public:
   /// Fails with `not_found`, `unsupported` (another schema) or `corrupt`.
   static result<run_record> open(const std::filesystem::path& run_db);
 
+  result<outline_record> outline();
   result<std::vector<stage_record>> stages();
   result<std::vector<state_count>> states();
 

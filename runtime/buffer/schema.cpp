@@ -35,7 +35,7 @@ CREATE TABLE sample(
   category TEXT NOT NULL,    -- of the turn that counts: the best one
   success INTEGER NOT NULL,  -- correct and legal, score at least 1
   speedup REAL,              -- against eager; NULL: not measured
-  score REAL, ret REAL,      -- of that turn; of the trajectory
+  score REAL, ret REAL,      -- reward of that turn; return of the trajectory
   first_score REAL, turns INTEGER NOT NULL, pass_fraction REAL,
   tokens INTEGER NOT NULL,   -- response tokens of all turns
   oldest INTEGER, newest INTEGER, -- versions: trained tokens; all tokens

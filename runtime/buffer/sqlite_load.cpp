@@ -112,6 +112,18 @@ result<journal_image> sqlite_journal::load() {
   read("SELECT step, hash FROM checkpoint ORDER BY step", [&](auto& row) {
     out.checkpoints.push_back({row.number(0), row.number(1)});
   });
+  read("SELECT i.stage, i.reason, s.category, count(*) "
+       "FROM item i JOIN sample s ON s.item = i.id "
+       "WHERE i.state = 'discarded' "
+       "AND i.step = (SELECT coalesce(max(step), 0) FROM batch) "
+       "GROUP BY i.stage, i.reason, s.category",
+       [&](auto& row) {
+         discarded_samples one{static_cast<uint32_t>(row.number(0))};
+         from_string(row.text(1), one.reason);
+         from_string(row.text(2), one.kind);
+         one.count = row.number(3);
+         out.discarded.push_back(one);
+       });
   read("SELECT coalesce(max(epoch), 0) FROM epoch",
        [&](auto& row) { out.epoch = row.number(0); });
   if (!read.ok)

@@ -1,5 +1,8 @@
 #include "runtime/cluster/membership.hpp"
 
+#include "runtime/config/config_text.hpp"
+#include "runtime/config/load_config.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +14,27 @@ namespace {
 
 /// Two ticks further apart than this: this process was stopped in between.
 constexpr double late_s = 2;
+/// The same refusal is repeated to people no more often than this.
+constexpr double refusal_pause_s = 60;
+
+/// The knobs in which two configurations differ, with both values; empty where
+/// none does, or one cannot be read.
+std::string differences(const std::string& head, const std::string& node,
+                        const std::string& name) {
+  constexpr size_t most = 5, longest = 120;
+  auto ours = parse_config(head, "head"), theirs = parse_config(node, "node");
+  if (!ours || !theirs)
+    return {};
+  auto found = config_differences(*ours, *theirs);
+  std::string text;
+  for (size_t i = 0; i < std::min(most, found.size()); ++i)
+    text += fmt::format("{}{} is {:.{}} on the head and {:.{}} on node {}",
+                        i == 0 ? "" : ", ", found[i].path, found[i].left,
+                        longest, found[i].right, longest, name);
+  if (found.size() > most)
+    text += fmt::format(", and {} more differ", found.size() - most);
+  return text;
+}
 
 } // namespace
 
@@ -19,7 +43,8 @@ membership::membership(membership_limits limits, membership_terms terms)
   map_.generation = 1;
 }
 
-std::string membership::objection(const node_info& node) const {
+std::string membership::objection(const node_info& node,
+                                  const std::string& config) const {
   auto& known = terms_.names;
   if (std::find(known.begin(), known.end(), node.who.name) == known.end())
     return fmt::format("the head's configuration has no node \"{}\"; it has {}",
@@ -32,11 +57,16 @@ std::string membership::objection(const node_info& node) const {
     return fmt::format("the head speaks protocol {:016x}, this node {:016x}; "
                        "install the same build on both",
                        terms_.protocol, node.protocol);
-  if (node.config != terms_.config)
-    return fmt::format("the head's resolved configuration is {:016x}, this "
-                       "node's {:016x}; start both with the same file, the "
-                       "same --set, and the policy and suite at the same paths",
-                       terms_.config, node.config);
+  if (node.config != terms_.config) {
+    auto what = differences(terms_.config_text, config, node.who.name);
+    if (what.empty())
+      what = fmt::format("{:016x} on the head and {:016x} on node {}",
+                         terms_.config, node.config, node.who.name);
+    return fmt::format("its configuration differs: {}; start all with the same "
+                       "file and the same --set, or with the config.toml of "
+                       "the head's run folder",
+                       what);
+  }
   auto i = members_.find(node.who.name);
   if (i != members_.end()
       && i->second.info.who.incarnation > node.who.incarnation)
@@ -46,18 +76,18 @@ std::string membership::objection(const node_info& node) const {
 }
 
 std::pair<join_reply, membership_effects>
-membership::on_join(const node_info& node, double now) {
+membership::on_join(const node_info& node, double now,
+                    const std::string& config) {
   join_reply reply;
   membership_effects out;
-  reply.reason = objection(node);
+  reply.reason = objection(node, config);
   reply.config = terms_.config_text;
   // The head has what must be drained, however early the end came.
   reply.ending = reply.reason.empty() && draining() && node.who != terms_.head;
   if (reply.ending)
     return {std::move(reply), std::move(out)};
   if (!reply.reason.empty()) {
-    out.lines.push_back(fmt::format("node {} was refused: {}", node.who.name,
-                                    reply.reason));
+    refuse(node.who.name, reply.reason, now, out);
     return {std::move(reply), std::move(out)};
   }
   auto i = members_.find(node.who.name);
@@ -68,7 +98,8 @@ membership::on_join(const node_info& node, double now) {
     auto& one = members_[node.who.name];
     one.info = node;
     redraw();
-    out.lines.push_back(fmt::format(
+    auto& told = node.who == terms_.head ? out.lines : out.notices;
+    told.push_back(fmt::format(
       "node {} joined with {} rollouts, {} verifiers, {} learners",
       node.who.name, node.rollouts, node.verifiers, node.learners));
   }
@@ -114,9 +145,9 @@ void membership::watch_paces(member& one, double now, membership_effects& out) {
       continue;
     one.evicted = fmt::format("{} {} has not moved for {:.0f} s", actor.kind,
                               actor.actor, now - pace.since);
-    out.lines.push_back(fmt::format("node {}: {}; its process has to start "
-                                    "anew",
-                                    one.info.who.name, one.evicted));
+    out.warnings.push_back(fmt::format("node {}: {}; its process has to start "
+                                       "anew",
+                                       one.info.who.name, one.evicted));
   }
 }
 
@@ -131,7 +162,7 @@ membership_effects membership::on_leave(const node_id& who,
 
 membership_effects membership::on_fault(const fault_report& fault) {
   membership_effects out;
-  out.lines.push_back(
+  out.warnings.push_back(
     fmt::format("node {}: {}: {}", fault.who.name, fault.actor, fault.message));
   if (fault.fatal) {
     auto i = members_.find(fault.who.name);
@@ -156,7 +187,34 @@ membership_effects membership::on_tick(double now) {
   for (auto& who : silent)
     remove(who,
            fmt::format("it was silent for {:.1f} s", limits_.detection_s), out);
+  watch_missing(now, out);
   return out;
+}
+
+void membership::refuse(const std::string& name, const std::string& reason,
+                        double now, membership_effects& out) {
+  auto& [last, until] = refused_[name];
+  auto known = last == reason && now < until;
+  auto& told = known ? out.lines : out.warnings;
+  told.push_back(fmt::format("node {} was refused: {}", name, reason));
+  if (!known) {
+    last = reason;
+    until = now + refusal_pause_s;
+  }
+}
+
+/// A run may go on without them, so this does not say that it waits.
+void membership::watch_missing(double now, membership_effects& out) {
+  auto absent = missing();
+  std::erase(absent, terms_.head.name);
+  if (absent.empty() || draining())
+    return missing_.reset();
+  if (missing_.due(now))
+    out.notices.push_back(
+      fmt::format("missing for {:.0f} s: node{} {}; each is started with "
+                  "`swage train CONFIG --node NAME`",
+                  missing_.waited(now), absent.size() > 1 ? "s" : "",
+                  fmt::join(absent, ", ")));
 }
 
 void membership::drain(double now) {
@@ -181,7 +239,8 @@ void membership::remove(node_id who, const std::string& reason,
                         membership_effects& out) {
   members_.erase(who.name);
   redraw();
-  out.lines.push_back(fmt::format("node {} left: {}", who.name, reason));
+  auto& told = draining() ? out.lines : out.warnings;
+  told.push_back(fmt::format("node {} left: {}", who.name, reason));
   out.down.push_back(std::move(who));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/cluster/node_info.hpp"
+#include "runtime/cluster/wait_reminder.hpp"
 
 #include <cstdint>
 #include <map>
@@ -30,7 +31,9 @@ struct membership_terms {
 /// What the coordinator's shell does after an event.
 struct membership_effects {
   std::vector<node_id> down;      ///< Their leases are free.
-  std::vector<std::string> lines; ///< For the log.
+  std::vector<std::string> lines;    ///< For the log.
+  std::vector<std::string> notices;  ///< For the console too.
+  std::vector<std::string> warnings; ///< Likewise.
 };
 
 /// Who is in the run: admits, watches and dismisses nodes. What others need to
@@ -45,8 +48,10 @@ class membership {
 public:
   membership(membership_limits limits, membership_terms terms);
 
+  /// @param config The node's own configuration, as TOML: a refusal names the
+  /// knobs in which it differs.
   std::pair<join_reply, membership_effects>
-  on_join(const node_info& node, double now);
+  on_join(const node_info& node, double now, const std::string& config = {});
 
   std::pair<beat_reply, membership_effects>
   on_beat(const beat_report& beat, double now);
@@ -94,7 +99,10 @@ private:
     std::string evicted;
   };
 
-  std::string objection(const node_info& node) const;
+  std::string objection(const node_info& node, const std::string& config) const;
+  void refuse(const std::string& name, const std::string& reason, double now,
+              membership_effects& out);
+  void watch_missing(double now, membership_effects& out);
   /// By value: callers name a member that this erases.
   void remove(node_id who, const std::string& reason,
               membership_effects& out);
@@ -105,6 +113,9 @@ private:
   membership_limits limits_;
   membership_terms terms_;
   std::map<std::string, member> members_;
+  /// Why a name was refused, and until when that is not said again.
+  std::map<std::string, std::pair<std::string, double>> refused_;
+  wait_reminder missing_{5};
   cluster_map map_;
   std::optional<double> last_tick_;
   std::optional<double> drain_until_;

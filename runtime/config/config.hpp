@@ -81,7 +81,7 @@ struct buffer_config {
   std::string staleness_policy = "wait"; ///< Or "drop".
   bool dynamic_sampling = true;
   double min_spread = 0; ///< Of a group's returns, where sampling is dynamic.
-  uint32_t max_rollouts_per_batch = 4096; ///< A stall is named after so many.
+  uint32_t max_rollouts_per_batch = 4096; ///< So many end the run.
   uint64_t max_buffered_bytes = 1'000'000'000;
   uint32_t max_attempts = 5; ///< Grants of one item.
   double lease_ttl_s = 60;

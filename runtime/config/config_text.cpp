@@ -30,8 +30,32 @@ std::string knob_text(const knob& row, const config& settings) {
                      row.key, value_text(row, settings));
 }
 
-bool equal(const node_config& a, const node_config& b) {
-  return node_text(a) == node_text(b);
+/// On one line, such as "host:4242 with 1 rollouts, 2 verifiers, 0 learners".
+std::string node_summary(const node_config* node) {
+  return node ? fmt::format("{} with {} rollouts, {} verifiers, {} learners",
+                            node->address, node->actors.rollout,
+                            node->actors.verifier, node->actors.learner)
+              : "absent";
+}
+
+const node_config* find_node(const config& in, const std::string& name) {
+  auto found = std::ranges::find(in.cluster.nodes, name, &node_config::name);
+  return found == in.cluster.nodes.end() ? nullptr : &*found;
+}
+
+void add_node_differences(const config& left, const config& right,
+                          std::vector<knob_difference>& to) {
+  auto compare = [&](const std::string& name) {
+    auto a = node_summary(find_node(left, name));
+    auto b = node_summary(find_node(right, name));
+    if (a != b)
+      to.push_back({"cluster.node " + name, a, b, false});
+  };
+  for (auto& node : left.cluster.nodes)
+    compare(node.name);
+  for (auto& node : right.cluster.nodes)
+    if (!find_node(left, node.name))
+      compare(node.name);
 }
 
 } // namespace
@@ -70,10 +94,7 @@ std::vector<knob_difference> config_differences(const config& left,
     if (a != b)
       found.push_back({row.path(), a, b, row.resume == on_resume::fixed});
   }
-  if (!std::ranges::equal(left.cluster.nodes, right.cluster.nodes, equal))
-    found.push_back(
-      {"cluster.node", fmt::format("{} nodes", left.cluster.nodes.size()),
-       fmt::format("{} nodes", right.cluster.nodes.size()), false});
+  add_node_differences(left, right, found);
   return found;
 }
 

@@ -18,9 +18,9 @@ std::string config_help();
 /// xxh3 of `config_text`: equal where every knob is equal.
 uint64_t config_hash(const config& settings);
 
-/// A knob that differs between two configurations.
+/// A knob or a node that differs between two configurations.
 struct knob_difference {
-  std::string path; ///< "table.key".
+  std::string path; ///< "table.key", or "cluster.node NAME".
   std::string left, right;
   bool fixed = false; ///< A run cannot be resumed with another value.
 };

@@ -261,7 +261,8 @@ const std::vector<knob> buffer_rows = {
   {KNOB(buffer, max_rollouts_per_batch),
    {1, 1e9},
    {},
-   "A batch that needs more samples than this is a named stall."},
+   "A batch that needs more samples than this ends the run with what they "
+   "were."},
   {KNOB(buffer, max_buffered_bytes),
    {1e6, 1e15},
    {},

@@ -15,7 +15,8 @@ namespace swage {
 
 namespace {
 
-constexpr const char* names[] = {"debug", "info", "warning", "error"};
+constexpr const char* names[] = {"debug", "info", "notice", "warning",
+                                 "error"};
 
 struct file_closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -77,7 +78,8 @@ void log(log_level level, std::string_view text) {
     return;
   auto node = log.options.node.empty() ? "" : log.options.node + ": ";
   auto newline = std::exchange(log.line_open, false) ? "\n" : "";
-  write(stderr, fmt::format("{}{}{}: {}\n", newline, node, name, text));
+  auto kind = level == log_level::notice ? "" : fmt::format("{}: ", name);
+  write(stderr, fmt::format("{}{}{}{}\n", newline, node, kind, text));
 }
 
 void write_stderr(std::string_view text, bool open) {

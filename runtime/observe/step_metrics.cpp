@@ -1,5 +1,7 @@
 #include "runtime/observe/step_metrics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swage {
@@ -38,6 +40,18 @@ std::vector<scalar> step_scalars(const step_report& report) {
   if (report.floor_tokens > 0)
     out.push_back({"offpolicy/learner_floor", report.floor});
   return out;
+}
+
+std::string step_note(const step_report& last, const buffer_progress& now,
+                      double mean_return) {
+  const auto before = now.last_committed - std::min(now.done,
+                                                    now.last_committed);
+  if (last.kind != now.kind || last.step <= before)
+    return {};
+  if (last.kind == stage_kind::sft)
+    return fmt::format("loss {:.3f}", last.loss);
+  return fmt::format("return {:+.2f}, kept {}/{}", mean_return, last.kept,
+                     last.samples);
 }
 
 std::vector<scalar> drift_scalars(const drift_report& report) {

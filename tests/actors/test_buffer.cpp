@@ -345,7 +345,7 @@ TEST_CASE("draining lets everyone go at once", "[actors][buffer]") {
     = f.sim.start(f.buffer, next_batch_atom_v, epoch, uint64_t{0});
   f.sim.advance(0.1);
   CHECK_FALSE(f.sim.has_answer());
-  f.sim.tell(f.buffer, drain_atom_v);
+  f.sim.tell(f.buffer, drain_atom_v, std::string{});
   CHECK(f.sim.taken<sync_reply>(rollout).draining);
   CHECK(f.sim.taken<next_reply>(learner).status == next_status::run_over);
 }

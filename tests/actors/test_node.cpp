@@ -3,6 +3,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+
 using namespace swage;
 using test::cluster;
 
@@ -118,6 +120,21 @@ TEST_CASE("a head that stays away ends its nodes", "[actors][node]") {
   CHECK(a.outcome->code() == stalled_exit);
 }
 
+TEST_CASE("a node that waits for its head says so", "[actors][node]") {
+  cluster c;
+  auto a = c.start_worker("a");
+  c.sim.advance(45);
+  auto& told = c.consoles["a"];
+  REQUIRE(told.size() == 4); // After 5, 10, 20 and 40 seconds.
+  CHECK(told.back().find("nobody listens at head:1") != std::string::npos);
+  auto head = c.start_head();
+  c.sim.advance(3);
+  CHECK(told.back() == "joined the run at head:1");
+  CHECK(c.console.back().starts_with("node a joined"));
+  c.kill(head);
+  CHECK(told.back().find("is gone") != std::string::npos);
+}
+
 TEST_CASE("a stop drains everyone and ends the head last",
           "[actors][node]") {
   cluster c;
@@ -205,13 +222,45 @@ TEST_CASE("a stalled run says why and ends", "[actors][coordinator]") {
   c.buffer.status.progress.waiting_for = "a rollout";
   c.buffer.status.progress.waiting_s = 50;
   c.sim.advance(3);
-  CHECK(c.lines.back().find("a rollout") != std::string::npos);
+  CHECK(c.console.back().find("a rollout") != std::string::npos);
+  CHECK(c.console.back().find("after 100 s") != std::string::npos);
   CHECK_FALSE(head.outcome->ended());
   c.buffer.status.progress.waiting_s = 101;
   c.sim.advance(10);
   CHECK(head.outcome->ended());
   CHECK(head.outcome->code() == stalled_exit);
   CHECK(head.outcome->reason().find("stalled") != std::string::npos);
+  CHECK(c.buffer.end == head.outcome->reason());
+}
+
+TEST_CASE("samples without spread are told in time", "[actors][coordinator]") {
+  cluster c;
+  auto head = c.start_head();
+  auto& now = c.buffer.status.progress;
+  now.name = "rl-single";
+  now.barren_bound = 4096;
+  now.barren = 1023;
+  now.barren_outcomes = "98 % compile_error:no_code, 2 % ok";
+  c.sim.advance(3);
+  auto told = [&] {
+    return std::count_if(c.console.begin(), c.console.end(), [](auto& line) {
+      return line.find("98 % compile_error:no_code") != std::string::npos
+             && line.find("after 4096") != std::string::npos;
+    });
+  };
+  CHECK(told() == 0);
+  now.barren = 1024;
+  c.sim.advance(3);
+  CHECK(told() == 1);
+  // The next batch is as dear: that is known.
+  now.barren = 0;
+  c.sim.advance(3);
+  now.barren = 2000;
+  c.sim.advance(3);
+  CHECK(told() == 1);
+  now.stage = 1;
+  c.sim.advance(3);
+  CHECK(told() == 2);
 }
 
 TEST_CASE("a run that cannot go on ends at once", "[actors][coordinator]") {

@@ -18,6 +18,7 @@ struct buffer_log {
   buffer_status status;
   std::vector<node_id> down;
   bool drained = false;
+  std::string end; ///< Why it was drained.
   uint32_t ended_stages = 0;
 };
 
@@ -44,7 +45,10 @@ struct probe_buffer_state {
       [this](owner_down_atom, const node_id& who) { log->down.push_back(who); },
       [this](progress_atom) { return log->status; },
       [this](end_stage_atom) { ++log->ended_stages; },
-      [this](drain_atom) { log->drained = true; },
+      [this](drain_atom, const std::string& reason) {
+        log->drained = true;
+        log->end = reason;
+      },
       [](flush_atom) {},
     };
   }
@@ -159,7 +163,11 @@ public:
     parts.terms = {out.who, "1", 7, 9, "", {"head", "a", "b"}};
     parts.settings = settings;
     parts.outcome = out.outcome;
-    parts.on_line = [this](const std::string& x) { lines.push_back(x); };
+    parts.on_line = [this](log_level level, const std::string& x) {
+      lines.push_back(x);
+      if (level >= log_level::notice)
+        console.push_back(x);
+    };
     out.here.coordinator = sim.sys.spawn<actor_of<coordinator_state>>(parts);
     out.here.buffer = sim.sys.spawn<actor_of<probe_buffer_state>>(log_);
     out.here.publisher = sim.sys.spawn<actor_of<publisher_state>>(
@@ -204,7 +212,10 @@ private:
 public:
   buffer_log& buffer = *log_;
   config settings;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines;   ///< All that the head said.
+  std::vector<std::string> console; ///< What of it a person sees.
+  /// What a person sees of each node.
+  std::map<std::string, std::vector<std::string>> consoles;
   std::map<std::string, node_actor> addresses;
   simulation sim; ///< Last: ends before what its actors refer to.
 
@@ -232,6 +243,11 @@ private:
     parts.progress = node.progress;
     parts.learner = node.learner;
     parts.outcome = node.outcome;
+    parts.on_line = [this, name = node.who.name](log_level level,
+                                                 const std::string& x) {
+      if (level >= log_level::notice)
+        consoles[name].push_back(x);
+    };
     node.handle = sim.sys.spawn<actor_of<node_state>>(parts);
     addresses[parts.me.address] = node.handle;
     sim.advance(0.01);

@@ -79,7 +79,7 @@ struct scripted_buffer_state {
       [](owner_down_atom, const node_id&) {},
       [](progress_atom) { return buffer_status{}; },
       [](end_stage_atom) {},
-      [](drain_atom) {},
+      [](drain_atom, const std::string&) {},
       [](flush_atom) {},
     };
   }

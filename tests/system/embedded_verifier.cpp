@@ -5,6 +5,8 @@
 
 #include <caf/scoped_actor.hpp>
 
+#include <tl/expected.hpp>
+
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -15,38 +17,23 @@
 //
 // judges a kernel against a module, and ends with 0 if it is right.
 
-int fail(const swage::error& why) {
-  std::fprintf(stderr, "%s\n", why.message.c_str());
-  return 2;
-}
-
-int main(int argc, char** argv) {
-  if (argc != 3)
-    return fail({swage::ec::invalid_argument, "wanted: MODULE KERNEL"});
+int judge(const char* module_file, const char* kernel_file) {
   swage::config settings;
-  auto module = swage::load_task_file(argv[1], settings.verifier);
-  if (!module)
-    return fail(module.error());
-  // An engine starts processes: make it before any thread.
-  auto engine = swage::start_engine(settings.verifier);
-  if (!engine)
-    return fail(engine.error());
-  auto task = (*engine)->load(*module);
-  if (!task)
-    return fail(task.error());
-
+  auto module = swage::load_task_file(module_file, settings.verifier).value();
+  auto engine = swage::start_engine(settings.verifier).value();
+  auto task = engine->load(module).value();
   caf::actor_system_config host;
   swage::configure(host, settings);
   caf::actor_system sys{host};
   if (auto ready = swage::check(sys, settings); !ready)
-    return fail(ready.error());
-
+    throw tl::bad_expected_access{ready.error()};
   swage::progress_board counts;
-  auto pool = swage::spawn_verifiers(sys, {swage::judge_of(std::move(*engine))},
-                                     settings.verifier, counts);
-  std::ifstream file{argv[2]};
+  auto pool = swage::spawn_verifiers(
+    sys, {swage::judge_of(std::move(engine))}, settings.verifier, counts);
+
+  std::ifstream file{kernel_file};
   swage::verify_request request{
-    .id = 1, .from = {"host", 1, 0}, .what = *task,
+    .id = 1, .from = {"host", 1, 0}, .what = task,
     .response = {std::istreambuf_iterator<char>{file}, {}}};
   auto failed = [](const caf::error& why) {
     std::fprintf(stderr, "%s\n", caf::to_string(why).c_str());
@@ -67,4 +54,14 @@ int main(int argc, char** argv) {
   // An actor system waits for its actors.
   self->send_exit(pool, caf::exit_reason::user_shutdown);
   return status;
+}
+
+int main(int argc, char** argv) try {
+  if (argc == 3)
+    return judge(argv[1], argv[2]);
+  std::fprintf(stderr, "wanted: MODULE KERNEL\n");
+  return 2;
+} catch (const tl::bad_expected_access<swage::error>& failed) {
+  std::fprintf(stderr, "%s\n", failed.error().message.c_str());
+  return 2;
 }

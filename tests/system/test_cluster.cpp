@@ -2,6 +2,7 @@
 #include "runtime/buffer/record.hpp"
 #include "runtime/buffer/sqlite_journal.hpp"
 #include "runtime/config/load_config.hpp"
+#include "runtime/config/paths.hpp"
 #include "runtime/store/checkpoint.hpp"
 #include "runtime/task/task_sets.hpp"
 #include "tests/system/process.hpp"
@@ -18,6 +19,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace swage;
 using test::process;
@@ -27,56 +29,43 @@ namespace {
 constexpr uint32_t rl_stage = 2;
 constexpr uint64_t sft_steps = 6, rl_steps = 8;
 
-// The policy is untaught, so no kernel is right: what runs is the loop.
-constexpr auto settings_text = R"(
-[run]
-name = "system-test"
-stages = ["teach", "sft", "rl-single", "eval"]
-checkpoint_interval = 2
-[policy]
-path = "configs/quickstart"
-[tasks]
-train = 12
-validation = 0
-held_out = 4
-solutions_per_task = 2
-[rollout]
-max_live = 16
-group_size = 2
-eval_samples = 2
-max_new_tokens = 48
-[verifier]
-trials = 2
-stress = 1
-measure = false
-[buffer]
-groups_per_batch = 2
-dynamic_sampling = false
-retry_probability = 0
-lease_ttl_s = 20
-[learner]
-steps = {}
-sft_steps = {}
-sft_batch = 4
-[faults]
-detection_s = 4
-stall_timeout_s = 120
-drain_timeout_s = 20
-[cluster]
-head = "head"
-[[cluster.node]]
-name = "head"
-address = "127.0.0.1:{}"
-actors = {{ rollout = 0, verifier = 0, learner = 0 }}
-[[cluster.node]]
-name = "writer"
-address = "127.0.0.1:{}"
-actors = {{ rollout = 1, verifier = 0, learner = 0 }}
-[[cluster.node]]
-name = "trainer"
-address = "127.0.0.1:{}"
-actors = {{ rollout = 0, verifier = 1, learner = 2 }}
-)";
+/// What makes the shipped configuration a run of seconds. The policy is hardly
+/// taught, so no kernel is right: what runs is the loop.
+std::vector<std::string> overrides() {
+  return {"run.checkpoint_interval=2",
+          "tasks.train=12",
+          "tasks.held_out=4",
+          "rollout.max_live=16",
+          "rollout.group_size=2",
+          "rollout.max_new_tokens=48",
+          "buffer.groups_per_batch=2",
+          "buffer.lease_ttl_s=20",
+          fmt::format("learner.steps={}", rl_steps),
+          fmt::format("learner.sft_steps={}", sft_steps),
+          "learner.sft_batch=4",
+          "learner.threads=1",
+          "faults.detection_s=4",
+          "faults.stall_timeout_s=120",
+          "faults.drain_timeout_s=20"};
+}
+
+void replace(std::string& text, const std::string& from,
+             const std::string& to) {
+  auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+}
+
+/// The shipped configuration at ports that are free, with two learner ranks.
+std::string settings_text() {
+  std::ifstream in{data_folder() / "configs" / "cluster-loopback.toml"};
+  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  for (auto* port : {"4242", "4243", "4244"})
+    replace(text, std::string{"127.0.0.1:"} + port,
+            fmt::format("127.0.0.1:{}", test::free_port()));
+  replace(text, "learner = 1", "learner = 2");
+  return text;
+}
 
 /// The three processes of one run, each under its own parent.
 class three_nodes {
@@ -85,9 +74,7 @@ public:
     auto name = fmt::format("swage-system-{}", getpid());
     root_ = std::filesystem::temp_directory_path() / name;
     std::filesystem::create_directories(root_);
-    std::ofstream{file()} << fmt::format(
-      fmt::runtime(settings_text), rl_steps, sft_steps, test::free_port(),
-      test::free_port(), test::free_port());
+    std::ofstream{file()} << settings_text();
     for (auto* node : {"head", "writer", "trainer"})
       start(node);
   }
@@ -142,10 +129,12 @@ private:
   void start(const std::string& node) {
     auto* bin = std::getenv("SWAGE_BIN");
     REQUIRE(bin);
+    std::vector<std::string> arguments = {
+      "train", file().string(), "--node", node, "--out", folder(node).string()};
+    for (auto& one : overrides())
+      arguments.insert(arguments.end(), {"--set", one});
     nodes_.emplace(node, process{std::filesystem::path{bin} / "swage",
-                                 {"train", file().string(), "--node", node,
-                                  "--out", folder(node).string()},
-                                 root_ / (node + ".out")});
+                                 arguments, root_ / (node + ".out")});
   }
 
   std::filesystem::path root_;
@@ -175,7 +164,7 @@ void check_record(const three_nodes& run) {
   CHECK(kept->step == batches.size());
   CHECK(kept->hash == batches.back().hash);
   // Opening recomputes the chain from the members of every batch.
-  auto settings = load_config(run.file());
+  auto settings = load_config(run.file(), overrides());
   REQUIRE(settings);
   auto journal = sqlite_journal::open(run.folder("head") / "run.db");
   REQUIRE(journal);

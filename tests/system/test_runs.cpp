@@ -150,6 +150,9 @@ TEST_CASE("what a run left is shown and used", "[system][slow]") {
   CHECK(contains(run_swage(here.root, {"eval", file, "--checkpoint", run,
                                        "--samples", "2"}),
                  "Avg@2"));
+  auto again = train(here.root, {"--out", run, "--resume"});
+  CHECK(contains(again, "was over already: nothing was done"));
+  CHECK(contains(shown, "It is over."));
   // Two steps teach nothing: no sample is right, and that is what is said.
   auto task = here.module("own.py", "torch.relu(x)");
   shown = run_swage(here.root,

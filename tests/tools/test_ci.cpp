@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <string>
 
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -64,4 +66,21 @@ TEST_CASE("without the shared folder nothing is tested", "[tools][ci]") {
   CHECK_THAT(here.failing_run(),
              ContainsSubstring("with tools/check-rooms in it; found none"));
   CHECK_FALSE(fs::exists(here.folder.path("main/tested")));
+}
+
+TEST_CASE("the README's host is the one that is built", "[tools][ci]") {
+  auto readme = swage::test::content("README.md");
+  auto host = swage::test::content("tests/system/embedded_verifier.cpp");
+  auto begin = readme.find("```cpp\n");
+  REQUIRE(begin != std::string::npos);
+  begin += 7;
+  std::istringstream lines{
+    readme.substr(begin, readme.find("```\n", begin) - begin)};
+  int seen = 0;
+  for (std::string line; std::getline(lines, line); ++seen) {
+    line = line.substr(0, line.find(" //"));
+    line.erase(line.find_last_not_of(' ') + 1);
+    CHECK_THAT(host, ContainsSubstring(line + "\n"));
+  }
+  CHECK(seen > 10);
 }

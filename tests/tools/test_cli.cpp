@@ -1,3 +1,4 @@
+#include "runtime/descriptor.hpp"
 #include "tests/tools/program.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -7,6 +8,8 @@
 #include <array>
 #include <utility>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 using Catch::Matchers::ContainsSubstring;
@@ -424,4 +427,51 @@ TEST_CASE("what is no file does not hang", "[tools][cli]") {
     CHECK(told.code == 2);
     CHECK_THAT(told.err, ContainsSubstring(folder.path("")));
   }
+}
+
+namespace {
+
+/// A configuration whose only node is to listen at `address`.
+std::string at_address(const std::string& address) {
+  return policy + "[tasks]\ntrain = 4\nvalidation = 0\nheld_out = 1\n"
+         + "[[cluster.node]]\nname = \"head\"\naddress = \"" + address
+         + "\"\nactors = {rollout = 1, verifier = 1, learner = 1}\n";
+}
+
+} // namespace
+
+TEST_CASE("an address of another machine is refused at once",
+          "[tools][cli]") {
+  scratch folder;
+  auto file = folder.file("x.toml", at_address("192.0.2.1:4242"));
+  auto told = run({"train", file, "--node", "head", "--out",
+                   folder.path("run")});
+  CHECK(told.code == 2);
+  CHECK_THAT(told.err, ContainsSubstring("node head cannot listen at "
+                                         "192.0.2.1:4242: it is no address of "
+                                         "this machine"));
+  CHECK_THAT(told.err, !ContainsSubstring("restart"));
+}
+
+TEST_CASE("a port in use is tried again, then given up", "[tools][cli]") {
+  scratch folder;
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* raw = reinterpret_cast<sockaddr*>(&where);
+  socklen_t size = sizeof where;
+  swage::descriptor taken{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  REQUIRE(::bind(taken.value(), raw, size) == 0);
+  REQUIRE(::listen(taken.value(), 1) == 0);
+  REQUIRE(::getsockname(taken.value(), raw, &size) == 0);
+  auto address = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+  auto file = folder.file("x.toml", at_address(address));
+  auto told = run({"train", file, "--node", "head", "--out",
+                   folder.path("run"), "--set", "faults.max_restarts=1"});
+  CHECK(told.code == 3);
+  CHECK_THAT(told.err, ContainsSubstring("cannot listen at " + address
+                                         + ": another process listens there"));
+  CHECK_THAT(told.err, ContainsSubstring("(restart 1 of 1)"));
+  CHECK_THAT(told.err, ContainsSubstring("gave up after 1 restarts in a row "
+                                         "(faults.max_restarts)"));
 }

@@ -22,6 +22,7 @@ TEST_CASE("failures are restarted with growing waits", "[tools][restart]") {
   auto last = policy.on_end({.value = 3}, false);
   CHECK_FALSE(last.restart);
   CHECK(last.exit_code == 3);
+  CHECK(last.gave_up);
 }
 
 TEST_CASE("a child that settled is forgiven", "[tools][restart]") {
@@ -37,6 +38,7 @@ TEST_CASE("nothing restarts once the user stops", "[tools][restart]") {
   auto next = policy.on_end({.by_signal = true, .value = 9}, true);
   CHECK_FALSE(next.restart);
   CHECK(next.exit_code == 3);
+  CHECK_FALSE(next.gave_up);
   CHECK(policy.on_end({.value = 0}, true).exit_code == 0);
 }
 

@@ -115,6 +115,17 @@ TEST_CASE("one process at a time holds a run", "[tools][run]") {
   CHECK(run_folder::join(guard.path, {}, "far").has_value());
 }
 
+TEST_CASE("a run is running while a process holds it", "[tools][run]") {
+  folder_guard guard;
+  CHECK_FALSE(is_running(guard.path));
+  {
+    auto held = open(guard.path, {}, false);
+    REQUIRE(held.has_value());
+    CHECK(is_running(guard.path));
+  }
+  CHECK_FALSE(is_running(guard.path));
+}
+
 TEST_CASE("what is no run folder says why", "[tools][run]") {
   folder_guard guard;
   CHECK(check_is_run(guard.path).error().message.ends_with("is not a folder"));

@@ -15,7 +15,9 @@ namespace {
 /// A short run: taught, evaluated, one step of reinforcement learning.
 run_view sample_run() {
   run_view run;
-  run.stages = {{.index = 0, .name = "sft", .over = true},
+  run.outline = {.stages = 4, .ended = {}, .saved = true};
+  run.running = true;
+  run.stages = {{.index = 0, .name = "sft", .over = true, .trained_s = 9},
                 {.index = 1, .name = "eval", .version = 600, .over = true},
                 {.index = 2,
                  .name = "rl-single",
@@ -39,8 +41,9 @@ run_view sample_run() {
                .score = 1.6,
                .version = 612,
                .response = "void kernel() {}"}};
-  run.hops = {{2, "in flight", 64, 0.5, 0, 1, 2},
-              {2, "total", 64, 1.25, 1, 2, 2}};
+  run.hops = {{2, "decode", 64, 0.5, 0.5, 1, 2},
+              {2, "in flight", 64, 0.5, 0, 1, 2, "versions"},
+              {2, "total", 64, 1.25, 1, 2, 2, "versions"}};
   run.drift = {{.step = 601,
                 .mean_abs_p50 = 0.004,
                 .floor = 0.0001,
@@ -74,12 +77,34 @@ TEST_CASE("sections show what the run recorded", "[tools][inspect]") {
   CHECK(has(category_section(run), "compile_error:compiler       16  25.0 %"));
   CHECK(has(discard_section(run), "no_spread"));
   CHECK_FALSE(has(discard_section(run), "assigned"));
-  CHECK(has(hop_section(run), "in flight"));
+  CHECK(has(stage_section(run), "0/0   9 s"));
+  auto hops = hop_section(run);
+  auto times = hops.find("in seconds"), versions = hops.find("in versions");
+  CHECK(times < hops.find("decode"));
+  CHECK(hops.find("decode") < versions);
+  CHECK(versions < hops.find("in flight"));
   CHECK(has(drift_section(run), "0.004"));
   CHECK(has(mask_section(run), "gelu_1   601   9.1  0.031   0.02"));
-  CHECK(has(kernel_section(run, 3), "2.25x"));
+  CHECK(has(kernel_section(run, 3), "2.25x, reward 1.6"));
   CHECK(has(kernel_section(run, 3), "void kernel() {}\n"));
   CHECK(kernel_section(run, 0).find("softmax") == std::string::npos);
+}
+
+TEST_CASE("a run that does not go on says why", "[tools][inspect]") {
+  auto run = sample_run();
+  CHECK(state_section(run) == "It goes on.\n");
+  run.running = false;
+  CHECK(has(state_section(run), "--resume"));
+  CHECK(has(stage_section(run), "rl-single  stopped"));
+  run.outline.ended = "the run stalled: it waits for a rollout";
+  CHECK(state_section(run)
+        == "Stopped: the run stalled: it waits for a rollout.\n");
+  CHECK(nlohmann::json::parse(run_json(run, 5))["ended"] == run.outline.ended);
+  for (auto& stage : run.stages)
+    stage.over = true;
+  CHECK_FALSE(is_over(run)); // The fourth has not begun.
+  run.outline.stages = 3;
+  CHECK(state_section(run) == "It is over.\n");
 }
 
 TEST_CASE("an empty run has few sections", "[tools][inspect]") {
@@ -127,6 +152,8 @@ TEST_CASE("the object holds every part of a run", "[tools][inspect]") {
   auto object = nlohmann::json::parse(run_json(sample_run(), 5));
   CHECK(object["stages"].size() == 3);
   CHECK(object["best_kernels"][0]["speedup"] == 2.25);
+  CHECK(object["best_kernels"][0]["reward"] == 1.6);
+  CHECK(object["hops"][1]["unit"] == "versions");
   CHECK(object["masked"][0]["staleness"] == 2);
   CHECK(object["drift"][0]["masked_negative"] == 2);
   CHECK(object["categories"][1]["samples"] == 16);

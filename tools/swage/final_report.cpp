@@ -1,23 +1,11 @@
 #include "tools/swage/final_report.hpp"
 
-#include "runtime/config/load_config.hpp"
 #include "tools/swage/commands.hpp"
 #include "tools/swage/run_view.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace swage {
-
-namespace {
-
-bool is_over(const run_view& view, const config& settings) {
-  return view.stages.size() == settings.run.stages.size()
-         && std::ranges::all_of(view.stages, &stage_record::over);
-}
-
-} // namespace
 
 int print_final_report(const std::filesystem::path& run) {
   auto view = read_run(run, 0);
@@ -26,8 +14,7 @@ int print_final_report(const std::filesystem::path& run) {
   if (!view->evaluations.empty())
     fmt::print("\n{}\n{}", eval_table(view->evaluations),
                outcome_table(view->evaluations));
-  auto settings = load_config(run / "config.toml");
-  if (settings && !is_over(*view, *settings))
+  if (!is_over(*view))
     fmt::print("\nThe run is not over; continue it with `swage train {} --out "
                "{} --resume`.\n",
                (run / "config.toml").string(), run.string());

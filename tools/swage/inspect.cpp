@@ -71,7 +71,7 @@ int inspect(const inspect_arguments& given) {
     return report(ok.error());
   if (given.topology)
     return print_topology(given);
-  auto view = read_run(given.run, 4 * given.limit);
+  auto view = read_run(given.run, given.limit);
   if (!view)
     return report(view.error());
   if (!given.task.empty())
@@ -82,8 +82,8 @@ int inspect(const inspect_arguments& given) {
   }
   fmt::print("Run {}\n", given.run.string());
   for (auto section :
-       {stage_section, evaluation_section, category_section, discard_section,
-        hop_section, drift_section, mask_section})
+       {state_section, stage_section, evaluation_section, category_section,
+        discard_section, hop_section, drift_section, mask_section})
     fmt::print("{}", section(*view));
   fmt::print("{}", kernel_section(*view, given.limit));
   return 0;
@@ -95,7 +95,9 @@ action add_inspect(CLI::App& app) {
   auto given = std::make_shared<inspect_arguments>();
   auto* sub = app.add_subcommand(
     "inspect", "Shows what happened in a run, also while it goes on.");
-  sub->footer(exit_statuses);
+  sub->footer(std::string{"A reward is one response's; a return, which is "
+                          "trained on, is a sample's with all\nits turns.\n\n"}
+              + exit_statuses);
   sub->add_option("RUN_DIR", given->run, "The run's folder.")->required();
   auto* topology = sub->add_flag(
     "--topology", given->topology,
@@ -103,7 +105,12 @@ action add_inspect(CLI::App& app) {
     "edges.");
   sub->add_option("--task", given->task, "Shows samples of this task only.")
     ->excludes(topology);
-  sub->add_option("--limit", given->limit, "How many kernels or samples.")
+  sub
+    ->add_option("--limit", given->limit,
+                 "Most rows of each: best kernels (one a task, the fastest "
+                 "first), masked samples (the newest step first, then the "
+                 "farthest drifted); with --task, its samples (the newest "
+                 "first).")
     ->check(whole_number(1, 100'000))
     ->capture_default_str();
   sub->add_flag("--json", given->json, "Prints one JSON object.");

@@ -28,7 +28,7 @@ restart_decision restart_policy::on_end(const child_end& end, bool stopping) {
   if (end.lived_s >= settled_s_)
     restarts_ = 0;
   if (stopping || restarts_ >= max_restarts_)
-    return {.exit_code = system_failed};
+    return {.exit_code = system_failed, .gave_up = !stopping};
   auto wait = std::min(longest_wait_s, first_wait_s_ * std::exp2(restarts_));
   ++restarts_;
   return {.restart = true, .after_s = wait};

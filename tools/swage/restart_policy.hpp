@@ -16,6 +16,7 @@ struct restart_decision {
   bool restart = false;
   double after_s = 0; ///< To wait before the restart.
   int exit_code = 0;  ///< Of the parent, if it does not restart.
+  bool gave_up = false; ///< It would, were there restarts left.
 };
 
 /// Decides whether a node that ended is started again: after a signal or exit
@@ -32,6 +33,7 @@ public:
   restart_decision on_end(const child_end& end, bool stopping);
 
   uint32_t restarts() const { return restarts_; }
+  uint32_t max_restarts() const { return max_restarts_; }
 
 private:
   uint32_t max_restarts_;

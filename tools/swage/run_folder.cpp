@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -69,6 +71,10 @@ result<void> compare(const fs::path& file, const config& settings,
       fmt::format("{} was {} and is {} from here on", path, old_value, value));
   }
   return {};
+}
+
+fs::path head_lock(const fs::path& run) {
+  return run / "log" / "head.lock";
 }
 
 result<void> check_record(const fs::path& file) {
@@ -134,10 +140,14 @@ result<void> run_folder::lock(const std::string& name) {
   lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0)
     return io_error("write", file);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
-    return fail(ec::invalid_argument,
-                fmt::format("node {} of the run in {} is running already", name,
-                            path_.string()));
+  // Whoever asks whether the run is running holds it for a moment.
+  for (int tries = 0; ::flock(lock_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (tries == 3)
+      return fail(ec::invalid_argument,
+                  fmt::format("node {} of the run in {} is running already",
+                              name, path_.string()));
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
   return {};
 }
 
@@ -161,6 +171,15 @@ result<void> check_start(const fs::path& path, bool resume) {
                             "run there",
                             path.string()));
   return resume ? check_record(record) : result<void>{};
+}
+
+bool is_running(const fs::path& path) {
+  int file = ::open(head_lock(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool held = ::flock(file, LOCK_SH | LOCK_NB) != 0;
+  ::close(file);
+  return held;
 }
 
 result<void> check_is_run(const fs::path& path) {

@@ -49,6 +49,9 @@ private:
 /// Fails unless `path` holds a run to be resumed, or none where one begins.
 result<void> check_start(const std::filesystem::path& path, bool resume);
 
+/// Whether a process holds the run in `path` at this moment.
+bool is_running(const std::filesystem::path& path);
+
 /// Fails unless `path` is a folder with a run in it; says what it lacks.
 result<void> check_is_run(const std::filesystem::path& path);
 

@@ -30,7 +30,8 @@ json stages_json(const run_view& run) {
                     {"committed", x.committed},
                     {"voided", x.voided},
                     {"begun_s", x.begun_s},
-                    {"ended_s", x.ended_s}});
+                    {"ended_s", x.ended_s},
+                    {"trained_s", x.trained_s}});
   return list;
 }
 
@@ -66,7 +67,7 @@ json sample_json(const sample_record& x) {
           {"item", x.item},
           {"index", x.index},
           {"speedup", x.speedup > 0 ? json(x.speedup) : json()},
-          {"score", x.score},
+          {"reward", x.score},
           {"version", x.version},
           {"response", x.response}};
 }
@@ -109,6 +110,7 @@ json hops_json(const run_view& run) {
   for (auto& x : run.hops)
     list.push_back({{"stage", x.stage},
                     {"hop", x.hop},
+                    {"unit", x.unit},
                     {"samples", x.samples},
                     {"mean", x.mean},
                     {"p50", x.p50},
@@ -192,7 +194,10 @@ json batches_json(const run_view& run) {
 } // namespace
 
 std::string run_json(const run_view& run, size_t kernels) {
-  json object = {{"stages", stages_json(run)},
+  json object = {{"over", is_over(run)},
+                 {"running", run.running},
+                 {"ended", run.outline.ended},
+                 {"stages", stages_json(run)},
                  {"evaluations", evaluations_json(run)},
                  {"best_kernels", kernels_json(run, kernels)},
                  {"hops", hops_json(run)},

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace swage {
@@ -50,13 +51,27 @@ constexpr size_t most_drift_rows = 12;
 
 } // namespace
 
+std::string state_section(const run_view& run) {
+  if (is_over(run))
+    return "It is over.\n";
+  if (run.running)
+    return "It goes on.\n";
+  return run.outline.ended.empty()
+           ? "It was stopped, or its process ended (log/head.log); `swage "
+             "train --resume` continues it.\n"
+           : fmt::format("Stopped: {}.\n", run.outline.ended);
+}
+
 std::string stage_section(const run_view& run) {
   table rows{
     {"stage", "state", "from version", "items", "samples", "batches", "time"}};
   rows.align_left(1);
   for (auto& stage : run.stages) {
-    auto seconds = stage.ended_s - stage.begun_s;
-    rows.add({stage.name, stage.over ? "over" : "goes on",
+    // Fine-tuning draws no samples: it took what its steps did.
+    auto seconds = stage.samples > 0 ? stage.ended_s - stage.begun_s
+                                     : stage.trained_s;
+    auto* state = stage.over ? "over" : run.running ? "goes on" : "stopped";
+    rows.add({stage.name, state,
               number(stage.version), number(stage.items), number(stage.samples),
               fmt::format("{}/{}", stage.committed, stage.batches),
               seconds > 0 ? duration_text(seconds) : "-"});
@@ -100,15 +115,25 @@ std::string discard_section(const run_view& run) {
 }
 
 std::string hop_section(const run_view& run) {
-  if (run.hops.empty())
-    return "";
-  table rows{{"stage", "hop", "samples", "mean", "median", "90 %", "longest"}};
-  rows.align_left(1);
-  for (auto& row : run.hops)
-    rows.add({stage_name(run, row.stage), row.hop, number(row.samples),
-              figure(row.mean), figure(row.p50), figure(row.p90),
-              figure(row.max)});
-  return section("Time (seconds) and staleness (versions) by hop", rows.text());
+  std::string text;
+  for (auto [unit, heading] :
+       {std::pair{"s", "Time by hop, in seconds"},
+        {"versions", "Staleness by hop, in versions of the policy"}}) {
+    table rows{
+      {"stage", "hop", "samples", "mean", "median", "90 %", "most"}};
+    rows.align_left(1);
+    bool any = false;
+    for (auto& row : run.hops)
+      if (row.unit == unit) {
+        rows.add({stage_name(run, row.stage), row.hop, number(row.samples),
+                  figure(row.mean), figure(row.p50), figure(row.p90),
+                  figure(row.max)});
+        any = true;
+      }
+    if (any)
+      text += section(heading, rows.text());
+  }
+  return text;
 }
 
 std::string drift_section(const run_view& run) {
@@ -167,7 +192,7 @@ std::string kernel_section(const run_view& run, size_t limit) {
 
 std::string sample_text(const sample_record& sample) {
   auto text = fmt::format(
-    "{} (level {}): {}, {}, score {:.3g}, version {}, item "
+    "{} (level {}): {}, {}, reward {:.3g}, version {}, item "
     "{}.{}\n{}",
     sample.task, sample.level, sample.category, speedup_text(sample.speedup),
     sample.score, sample.version, sample.item, sample.index, sample.response);

@@ -10,6 +10,7 @@ namespace swage {
 
 // Each is one section of `swage inspect`, with its heading; empty where the
 // run has nothing to show in it.
+std::string state_section(const run_view& run);
 std::string stage_section(const run_view& run);
 std::string evaluation_section(const run_view& run);
 std::string category_section(const run_view& run);

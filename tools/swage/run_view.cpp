@@ -70,6 +70,24 @@ double mean_of(const std::vector<drift_report>& rows,
 
 } // namespace
 
+bool is_over(const run_view& run) {
+  return run.outline.stages > 0 && run.stages.size() == run.outline.stages
+         && std::ranges::all_of(run.stages, &stage_record::over);
+}
+
+result<bool> is_finished(const std::filesystem::path& run) {
+  auto record = run_record::open(run / "run.db");
+  if (!record)
+    return tl::unexpected{record.error()};
+  run_view view;
+  result<void> status;
+  take(record->outline(), view.outline, status);
+  take(record->stages(), view.stages, status);
+  if (!status)
+    return tl::unexpected{status.error()};
+  return is_over(view) && view.outline.saved;
+}
+
 result<run_view> read_run(const std::filesystem::path& run,
                           uint32_t masked_limit) {
   if (auto ok = check_is_run(run); !ok)
@@ -78,7 +96,9 @@ result<run_view> read_run(const std::filesystem::path& run,
   if (!record)
     return tl::unexpected{record.error()};
   run_view view;
+  view.running = is_running(run);
   result<void> status;
+  take(record->outline(), view.outline, status);
   take(record->stages(), view.stages, status);
   take(record->states(), view.states, status);
   take(record->categories(), view.categories, status);

@@ -12,6 +12,8 @@ namespace swage {
 
 /// Everything that `inspect` shows of a run, read at one time.
 struct run_view {
+  outline_record outline;
+  bool running = false; ///< A process holds its folder.
   std::vector<stage_record> stages;
   std::vector<state_count> states;
   std::vector<category_count> categories;
@@ -22,6 +24,13 @@ struct run_view {
   std::vector<batch_record> batches;
   std::vector<eval_column> evaluations; ///< Those that have samples, in order.
 };
+
+/// Whether all of its stages are.
+bool is_over(const run_view& run);
+
+/// Whether nothing is left to do of the run in this folder: all stages are over
+/// and what was trained is saved. Reads no more than that.
+result<bool> is_finished(const std::filesystem::path& run);
 
 /// Fails if the folder is not that of a run, or its record cannot be read.
 result<run_view> read_run(const std::filesystem::path& run,

@@ -121,13 +121,20 @@ int supervise(const child_arguments& arguments, restart_policy policy) {
   for (uint64_t start = 0;; ++start) {
     auto end = node.run(arguments(start));
     auto next = policy.on_end(end, node.stopping());
-    if (!next.restart)
-      return next.exit_code;
-    log_warning(fmt::format(
-      "the node {} {} after {:.0f} s; it starts again "
-      "in {:.0f} s (restart {})",
+    auto what = fmt::format(
+      "the node {} {} after {:.0f} s",
       end.by_signal ? "was ended by signal" : "failed with exit code",
-      end.value, end.lived_s, next.after_s, policy.restarts()));
+      end.value, end.lived_s);
+    if (!next.restart) {
+      if (next.gave_up)
+        log_error(fmt::format("{}; gave up after {} restarts in a row "
+                              "(faults.max_restarts)",
+                              what, policy.restarts()));
+      return next.exit_code;
+    }
+    log_warning(fmt::format(
+      "{}; it starts again in {:.0f} s (restart {} of {})", what, next.after_s,
+      policy.restarts(), policy.max_restarts()));
     node.pause(next.after_s);
     if (node.stopping())
       return 3;

@@ -12,6 +12,7 @@
 #include "tools/swage/option_checks.hpp"
 #include "tools/swage/policy_parts.hpp"
 #include "tools/swage/run_folder.hpp"
+#include "tools/swage/run_view.hpp"
 #include "tools/swage/stop_signals.hpp"
 #include "tools/swage/supervisor.hpp"
 
@@ -139,6 +140,14 @@ std::string fork_note(const checkpoint_info& point, const config& settings) {
                      fmt::join(settings.run.stages, ","));
 }
 
+/// How the other nodes of a fork begin: its policy is theirs too.
+std::string fork_hint(const std::filesystem::path& policy,
+                      const std::filesystem::path& file) {
+  return fmt::format("start the other nodes with {}; where they do not see {}, "
+                     "copy it there first",
+                     file.string(), policy.string());
+}
+
 std::string folder_of(const train_arguments& given, const config& settings) {
   return given.out.empty() ? "runs/" + settings.run.name : given.out;
 }
@@ -162,6 +171,24 @@ int dry_run(const train_arguments& given, const config& settings) {
   return 0;
 }
 
+/// What a finished run's `--resume` prints, so that it does not look like one
+/// that did something.
+int show_finished(const std::filesystem::path& run) {
+  write_stderr(fmt::format("swage: the run in {} was over already: nothing was "
+                           "done; `swage train CONFIG --fork STEP --from {} "
+                           "--out NEW_DIR` trains on\n",
+                           run.string(), run.string()));
+  return print_final_report(run);
+}
+
+/// Whether `--resume` has nothing to go on with. A folder that cannot be read
+/// is left to those who open it and say why.
+bool has_finished(const train_arguments& given, const config& settings) {
+  auto path = folder_of(given, settings);
+  return given.resume && is_head(settings, given.node)
+         && check_start(path, true) && is_finished(path).value_or(false);
+}
+
 /// The parent: prepares the folder, then keeps a child running.
 int run_as_parent(const train_arguments& given, const config& settings,
                   const std::optional<checkpoint_info>& point) {
@@ -169,6 +196,8 @@ int run_as_parent(const train_arguments& given, const config& settings,
     if (!program)
       return report(program.error());
   auto path = folder_of(given, settings);
+  if (has_finished(given, settings))
+    return show_finished(path);
   std::vector<std::string> notes;
   bool head = is_head(settings, given.node);
   auto folder = head ? run_folder::open(path, settings, given.resume, notes)
@@ -179,6 +208,8 @@ int run_as_parent(const train_arguments& given, const config& settings,
     if (auto copied = copy_checkpoint(*point, folder->path()); !copied)
       return report(copied.error());
     notes.push_back(fork_note(*point, settings));
+    if (settings.cluster.nodes.size() > 1)
+      notes.push_back(fork_hint(settings.policy.path, folder->config_file()));
   }
   for (auto& note : notes)
     write_stderr(fmt::format("swage: {}\n", note));

@@ -167,11 +167,41 @@ TEST_CASE("an endless supply without spread is a named stall",
     for (auto& one : b.take(2))
       b.finish(one, {1, 1});
   CHECK(b.core->progress(0).open == 0);
-  CHECK(b.core->progress(0).waiting_for
-        == "a group with spread: 8 samples since batch 0 gave none "
-           "(max_rollouts_per_batch)");
+  auto told = "a group with spread: 8 samples since batch 0 gave none (100 % "
+              "ok); it can be resumed with a larger "
+              "buffer.max_rollouts_per_batch";
+  CHECK(b.core->progress(0).waiting_for == told);
+  CHECK(b.core->progress(0).stuck);
   b.restart();
   CHECK(b.take(2).empty());
+  CHECK(b.core->progress(0).waiting_for == told);
+}
+
+TEST_CASE("samples without spread are told by category",
+          "[buffer][admission]") {
+  auto how = small_config();
+  how.buffer.max_rollouts_per_batch = 8;
+  bench b(how);
+  for (double score : {1, -1, -1})
+    for (auto& one : b.take(2))
+      b.finish(one, {score, score});
+  auto seen = b.core->progress(0);
+  CHECK(seen.barren == 6);
+  CHECK(seen.barren_bound == 8);
+  CHECK(seen.barren_outcomes == "67 % compile_error:compiler, 33 % ok");
+  CHECK_FALSE(seen.stuck);
+}
+
+TEST_CASE("failures of the stage before cost no batch", "[buffer][admission]") {
+  auto how = small_config({"rft", "rl-single"});
+  how.buffer.max_rollouts_per_batch = 4;
+  bench b(how);
+  while (b.core->progress(0).name == "rft")
+    for (auto& one : b.take(2))
+      b.finish(one, {-1, -1});
+  CHECK(b.core->progress(0).barren == 0);
+  CHECK_FALSE(b.core->progress(0).stuck);
+  CHECK(b.take(2).size() == 1);
 }
 
 TEST_CASE("a draining run grants nothing", "[buffer][grant]") {
@@ -197,4 +227,14 @@ TEST_CASE("a restarted run draws what it would have drawn", "[buffer][grant]") {
     steady.finish(a, {1, 1});
     restarted.finish(b, {1, 1});
   }
+}
+
+TEST_CASE("why a run ended is kept until it is opened again",
+          "[buffer][grant]") {
+  bench b;
+  b.core->drain("it waits for a rollout");
+  REQUIRE(b.core->flush());
+  CHECK(b.journal->load()->meta.at("ended") == "it waits for a rollout");
+  b.restart();
+  CHECK(b.journal->load()->meta.at("ended").empty());
 }

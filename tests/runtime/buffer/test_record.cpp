@@ -71,6 +71,9 @@ private:
     step_report report;
     report.step = 1;
     report.loss = 0.5;
+    report.wait_s = 100;
+    report.train_s = 4;
+    report.publish_s = 1;
     report.stepped = true;
     REQUIRE(core_->commit(epoch, report, 0));
     REQUIRE(core_->flush());
@@ -104,12 +107,19 @@ TEST_CASE("a run answers what a person asks of it", "[buffer][record]") {
   REQUIRE(opened);
   auto& record = *opened;
 
+  auto outline = record.outline();
+  REQUIRE(outline);
+  CHECK(outline->stages == 2);
+  CHECK(outline->ended.empty());
+  CHECK_FALSE(outline->saved);
+
   auto stages = record.stages();
   REQUIRE(stages);
   REQUIRE(stages->size() == 2);
   CHECK(stages->at(0).name == "rl-single");
   CHECK(stages->at(0).samples == 6);
   CHECK(stages->at(0).committed == 1);
+  CHECK(stages->at(0).trained_s == 5);
   CHECK(stages->at(1).version == 1);
   CHECK(stages->at(1).over);
 
@@ -189,6 +199,8 @@ TEST_CASE("time and staleness are split by hop", "[buffer][record]") {
   CHECK(rl.at("wait").p90 == 5);
   CHECK(rl.at("wait").samples == 4);
   CHECK(rl.at("total").max == 0);
+  CHECK(rl.at("wait").unit == "s");
+  CHECK(rl.at("total").unit == "versions");
   auto states = record->states();
   REQUIRE(states);
   bool infra = false;

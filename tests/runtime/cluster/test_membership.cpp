@@ -1,5 +1,7 @@
 #include "runtime/cluster/membership.hpp"
 
+#include "runtime/config/config_text.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
@@ -53,6 +55,63 @@ TEST_CASE("a node of another program is refused", "[cluster][membership]") {
   CHECK_FALSE(reply.admitted);
   CHECK_FALSE(reply.reason.empty());
   CHECK(f.core.where().nodes.empty());
+  // Said to people, though not each time that it tries again.
+  REQUIRE(effects.warnings.size() == 1);
+  CHECK(effects.warnings[0].find(reply.reason) != std::string::npos);
+  CHECK(f.core.on_join(other, 1).second.warnings.empty());
+  CHECK(f.core.on_join(other, 61).second.warnings.size() == 1);
+}
+
+TEST_CASE("a refusal names the knobs that differ", "[cluster][membership]") {
+  config ours, theirs;
+  ours.policy.path = "/runs/new/forked/v000600";
+  theirs.policy.path = "/swage/configs/quickstart";
+  theirs.learner.steps = 7;
+  membership core{
+    {}, {{"head", 1}, "1", 7, 9, config_text(ours), {"head", "a"}}};
+  auto other = make_node("a");
+  other.config = 8;
+  auto [reply, effects] = core.on_join(other, 0, config_text(theirs));
+  CHECK(reply.reason.find("policy.path is \"/runs/new/forked/v000600\" on the "
+                          "head and \"/swage/configs/quickstart\" on node a, "
+                          "learner.steps is 100 on the head and 7 on node a")
+        != std::string::npos);
+  REQUIRE(effects.warnings.size() == 1);
+  CHECK(effects.warnings[0].find("policy.path") != std::string::npos);
+}
+
+TEST_CASE("missing nodes are named now and then", "[cluster][membership]") {
+  fixture f;
+  f.core.on_join(make_node("head"), 0);
+  std::vector<double> told;
+  std::string last;
+  for (double now = 0; now <= 100; ++now) {
+    f.beat("head", now);
+    for (auto& line : f.core.on_tick(now).notices) {
+      told.push_back(now);
+      last = line;
+    }
+    if (now == 60)
+      CHECK(f.core.on_join(make_node("a"), now).second.notices.size() == 1);
+    if (now > 60)
+      f.beat("a", now);
+  }
+  CHECK(told == std::vector<double>{5, 10, 20, 40, 80});
+  CHECK(last.find("missing for 80 s: node b;") != std::string::npos);
+  f.core.on_join(make_node("b"), 100);
+  CHECK(f.core.on_tick(101).notices.empty());
+}
+
+TEST_CASE("who leaves a run that goes on is missed", "[cluster][membership]") {
+  fixture f;
+  f.core.on_join(make_node("a"), 0);
+  f.core.on_join(make_node("b"), 0);
+  CHECK(f.core.on_leave({"a", 1}, "its connection was lost").warnings.size()
+        == 1);
+  f.core.drain(1);
+  auto effects = f.core.on_leave({"b", 1}, "done");
+  CHECK(effects.warnings.empty());
+  CHECK(effects.lines.size() == 1);
 }
 
 TEST_CASE("a change of the map reaches everyone once",
@@ -155,8 +214,8 @@ TEST_CASE("a hung thread evicts its node", "[cluster][membership]") {
   SECTION("after the stall time") {
     auto [reply, effects] = f.core.on_beat(beat, 601);
     CHECK(reply.evicted.find("rollout 0") != std::string::npos);
-    CHECK(effects.lines.size() == 1);
-    CHECK(f.core.on_beat(beat, 602).second.lines.empty());
+    CHECK(effects.warnings.size() == 1);
+    CHECK(f.core.on_beat(beat, 602).second.warnings.empty());
   }
 }
 

@@ -101,5 +101,7 @@ TEST_CASE("differences name the knob and both values", "[runtime][config]") {
   CHECK(found[1].fixed);
   CHECK(found[2].path == "learner.steps");
   CHECK_FALSE(found[2].fixed);
-  CHECK(found[3].path == "cluster.node");
+  CHECK(found[3].path == "cluster.node a");
+  CHECK(found[3].left == "absent");
+  CHECK(found[3].right == "h:1 with 1 rollouts, 1 verifiers, 1 learners");
 }

@@ -35,7 +35,7 @@ struct log_guard {
                                  / ("swage-log-" + std::to_string(::getpid()));
 
   ~log_guard() {
-    (void) start_log({.stderr_level = log_level::warning});
+    (void) start_log({});
     std::filesystem::remove_all(folder);
   }
 };

@@ -63,6 +63,29 @@ TEST_CASE("masked tokens are a share of those weighed",
   CHECK(value(drift_scalars({}), "offpolicy/token_masked_fraction") == 0);
 }
 
+TEST_CASE("a stage's line tells of its own steps only",
+          "[runtime][observe]") {
+  step_report taught{.step = 600, .kind = stage_kind::sft, .loss = 0.5};
+  buffer_progress now;
+  now.kind = stage_kind::sft;
+  now.done = 600;
+  now.last_committed = 600;
+  CHECK(step_note(taught, now, 0) == "loss 0.500");
+  now.kind = stage_kind::rl_single;
+  now.done = 0;
+  CHECK(step_note(taught, now, 0).empty());
+  // A second stage of the same kind begins with nothing to tell either.
+  now.kind = stage_kind::sft;
+  CHECK(step_note(taught, now, 0).empty());
+  step_report trained{.step = 601, .kind = stage_kind::rl_single};
+  trained.samples = 8;
+  trained.kept = 7;
+  now.kind = stage_kind::rl_single;
+  now.done = 1;
+  now.last_committed = 601;
+  CHECK(step_note(trained, now, 0.25) == "return +0.25, kept 7/8");
+}
+
 TEST_CASE("no two figures share a name", "[runtime][observe]") {
   std::set<std::string_view> tags;
   size_t count = 0;
