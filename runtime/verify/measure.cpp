@@ -2,6 +2,7 @@
 
 #include "runtime/verify/compare.hpp"
 #include "runtime/verify/measure_process.hpp"
+#include "runtime/verify/measure_reading.hpp"
 #include "runtime/verify/measure_slot.hpp"
 #include "runtime/verify/measure_stand.hpp"
 #include "runtime/verify/process_state.hpp"
@@ -48,18 +49,9 @@ constexpr uint32_t fewest_pairs = 5;
 /// One of this many timed calls has its result compared.
 constexpr uint64_t compare_every = 3;
 
-/// Waking a process takes 6 or 20 microseconds, in phases of the scheduler's. A
-/// pair that saw a change by this share of a call is left out, unless that
-/// happens too often.
-constexpr double max_idle_change = 0.1;
+/// Pairs that saw a change are left out, unless there are more of them than this
+/// many times those that are wanted.
 constexpr uint32_t most_unsteady = 2;
-
-/// A candidate's process is slower to wake than ours by its filter of system
-/// calls, which takes less than this share.
-constexpr double max_slower_wake = 0.1;
-
-/// By more than this a candidate's pair is left out, as one that saw a change.
-constexpr double max_apart_s = 5e-6;
 
 /// By more than this, in all pairs, it is not the system that is slow.
 constexpr double max_slower_s = 20e-6;
@@ -122,32 +114,6 @@ struct machine {
     return {cores.end() - static_cast<std::ptrdiff_t>(count), cores.end()};
   }
 };
-
-/// What one side took in one pair.
-struct reading {
-  double time = 0;              ///< One call, waking included.
-  double before = 0, after = 0; ///< Empty calls around it.
-  double bare = 0;              ///< An empty call that only our code answers.
-  double outside = 0;           ///< CPU time beside the call,
-  double waiting = 0;           ///< of it, with the inputs there already.
-
-  double idle() const { return (before + after) / 2; }
-};
-
-/// What is subtracted from a candidate's call: a candidate that is slow to
-/// answer an empty call is not the faster for it.
-double creditable(const timed_pair& empty) {
-  return std::min(empty.candidate, (1 + max_slower_wake) * empty.reference);
-}
-
-bool steady(const reading& reference, const reading& candidate) {
-  auto changed = [](const reading& x) {
-    return std::abs(x.before - x.after) > max_idle_change * x.time;
-  };
-  auto apart = candidate.idle() - reference.bare;
-  return !changed(reference) && !changed(candidate)
-         && apart <= std::max(max_idle_change * candidate.time, max_apart_s);
-}
 
 /// Tells who has to pause that a measurement begins, and that it ended.
 class announced {
