@@ -17,7 +17,7 @@ namespace swage {
 namespace {
 
 /// Raised when other code than Python's gives another verdict for a key.
-constexpr int protocol = 4;
+constexpr int protocol = 5;
 
 constexpr size_t max_in_memory = 20'000;
 
