@@ -1,6 +1,7 @@
 #include "runtime/verify/measure.hpp"
 
 #include "runtime/verify/compare.hpp"
+#include "runtime/verify/measure_looks.hpp"
 #include "runtime/verify/measure_process.hpp"
 #include "runtime/verify/measure_reading.hpp"
 #include "runtime/verify/measure_slot.hpp"
@@ -46,12 +47,7 @@ constexpr double load_timeout_s = 120;
 constexpr double budget_s = 2;
 constexpr uint32_t fewest_pairs = 5;
 
-/// One of this many timed calls has its result compared.
-constexpr uint64_t compare_every = 2;
-
-/// There is one call with a test's inputs among so many pairs; fewer where a
-/// call of eager takes longer than that.
-constexpr uint32_t stress_every = 2, slow_stress_every = 4;
+/// A call of eager beyond this makes looks at the candidate's calls dear.
 constexpr double slow_s = 0.02;
 
 /// Pairs that saw a change are left out, unless there are more of them than this
@@ -145,7 +141,8 @@ class session {
 public:
   session(const judged_task& what, const eval_spec& eval, judge_client& judge,
           secret_seeds& seeds, const std::stop_token& stop)
-    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop} {
+    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop},
+      looks_{what.forward_s > slow_s} {
     auto wanted = static_cast<uint32_t>(std::max(eval.timing_pairs, 1));
     most_pairs_ = wanted * most_rounds;
     auto inputs = lay_out({what.args.inputs, {}, {}});
@@ -168,7 +165,6 @@ private:
   bool enough(steady_clock::time_point start) const;
   bool at_rest();
   bool one_pair();
-  bool is_stress_due();
   bool test_between();
   bool time_module(reading& of);
   bool time_artifact(timed_process& side, reading& of);
@@ -199,7 +195,7 @@ private:
   bool against_module_ = true;
   bool new_reference_ = false;
   uint32_t tried_ = 0;
-  uint32_t stress_at_ = 0; ///< Pair before which the next test comes.
+  look_plan looks_;
   double cpu_s_ = 0;       ///< The candidate's CPU time after its last turn.
   double outside_s_ = 0;   ///< Of it, what was used outside calls,
   double answering_s_ = 0; ///< and how long its empty calls took.
@@ -318,7 +314,7 @@ bool session::time_all(steady_clock::time_point start) {
   waiting_.clear();
   outside_s_ = answering_s_ = 0;
   while (!enough(start))
-    if ((is_stress_due() && !test_between()) || !one_pair())
+    if (!test_between() || !one_pair())
       return false;
   return at_rest();
 }
@@ -367,20 +363,12 @@ bool session::enough(steady_clock::time_point start) const {
   return now.bounds.high - now.bounds.low <= tight * now.speedup;
 }
 
-/// Once in so many pairs, before one of them that the seeds choose.
-bool session::is_stress_due() {
-  if (!against_module_ || what_.stress.empty() || eval_.stress <= 0)
-    return false;
-  auto every = what_.forward_s > slow_s ? slow_stress_every : stress_every;
-  if (tried_ % every == 0)
-    stress_at_ = tried_ + static_cast<uint32_t>(seeds_.next() % every);
-  return tried_ == stress_at_;
-}
-
 /// A call like the timed ones, with inputs of which some are outside of the
-/// task's own range: what is right only in there is found out in the process
-/// where it would gain by it. The time does not count.
+/// task's own range; its time does not count. Before some of the pairs only.
 bool session::test_between() {
+  if (!against_module_ || what_.stress.empty() || eval_.stress <= 0
+      || !looks_.tests(pairs_.size(), seeds_))
+    return true;
   if (auto done = at_->next_stressed(tools()); !done)
     return end(done.error());
   reading unused;
@@ -484,7 +472,7 @@ bool session::check_result() {
   }
   bool repeated = !given_.insert(mark).second;
   bool stressed = at_->kind() != case_kind::plain;
-  if (!repeated && !stressed && seeds_.next() % compare_every != 0)
+  if (!repeated && !stressed && !looks_.compares(pairs_.size(), seeds_))
     return true;
   std::vector<bytes> got;
   for (size_t i = 0; i < what_.args.outputs.size(); ++i) {
@@ -502,7 +490,7 @@ bool session::check_result() {
   for (size_t i = 0; i < got.size(); ++i) {
     const auto& spec = what_.args.outputs[i];
     auto allowed = tolerance_of(spec.type, eval_);
-    // As when it was tested: sums of large terms are right to their own size.
+    // As when it was tested.
     if (at_->kind() == case_kind::large)
       allowed.max_scale = infinity;
     auto found = swage::compare(spec, got[i], at_->results().output(0, i),

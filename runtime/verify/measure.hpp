@@ -48,7 +48,8 @@ struct measure_options {
 /// write is compared with what the reference gives for the same inputs and
 /// state, for a secret choice of the calls; and among them, at secret places,
 /// are calls with stress inputs, all of which are compared. Who is wrong in as
-/// many calls as move a median, and guesses which, passes once in sixteen times.
+/// many calls as move the median, and guesses which are looked at, passes once in
+/// sixteen times; once in four times who is wrong for stress inputs only.
 /// One thread at a time.
 class measurer {
 public:
