@@ -67,6 +67,7 @@ result<judged_task> parse(const json& reply) try {
   const auto& facts = reply.at("facts");
   out.changed_inputs = facts.at("changed_inputs").get<std::vector<int64_t>>();
   out.changed_state = facts.at("changed_state").get<std::vector<int64_t>>();
+  out.free_state = facts.at("free_state").get<std::vector<int64_t>>();
   return out;
 } catch (const json::exception& reason) {
   return fail(ec::infra,

@@ -42,6 +42,10 @@ struct judged_task {
   double forward_s = 0;          ///< Wall time of one eager call.
   std::vector<int64_t> changed_inputs; ///< Outputs too, after the results.
   std::vector<int64_t> changed_state;  ///< Outputs too, after those.
+  /// For each tensor of the state, the first that is the same memory: itself, or
+  /// one that it is tied to; -1 where it may not change by itself, since no case
+  /// draws it or it shares memory with a tensor of another form.
+  std::vector<int64_t> free_state;
   /// Whether two inputs make an input, in parts or mixed by element.
   bool can_splice = false;
   uint64_t seed = 0; ///< That its parameters were drawn from.

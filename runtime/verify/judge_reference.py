@@ -69,6 +69,7 @@ class Reference:
         self.structure = None
         self.changed_inputs = []
         self.changed_state = []
+        self.free_state = []
         self.kinds = []
         self.drawn = None
         self.remembered = {}
@@ -79,11 +80,13 @@ class Reference:
         else:
             self.changed_inputs = facts["changed_inputs"]
             self.changed_state = facts["changed_state"]
+            self.free_state = facts["free_state"]
 
     def facts(self):
         return {
             "changed_inputs": self.changed_inputs,
             "changed_state": self.changed_state,
+            "free_state": self.free_state,
         }
 
     def bytes(self):
@@ -269,6 +272,7 @@ class Reference:
         if not first:
             raise TaskInvalid("the reference returns no tensor")
         self._find_changes(given, copies)
+        self._find_free_state()
         self._check_result(first)
         self._check_repeatable(given, first, seed)
         self._name(first)
@@ -286,6 +290,27 @@ class Reference:
             after = self._state_now(index)
             if after is not None and not torch.equal(_bits(before), _bits(after)):
                 self.changed_state.append(index)
+
+    def _find_free_state(self):
+        """For each tensor of the state the first that is the same memory; -1 for
+        what no case draws, and for what shares only a part of its memory."""
+        owners = {}
+        for index, (_, x, _) in enumerate(self.state):
+            place = x.untyped_storage().data_ptr()
+            owners.setdefault(place, []).append(index)
+        self.free_state = [-1] * len(self.state)
+        for rows in owners.values():
+            first = self.state[rows[0]][1]
+            drawn = any(self.state[i][2] or i in self.changed_state
+                        for i in rows)
+            alike = all(
+                first.data_ptr() == self.state[i][1].data_ptr()
+                and same_structure(first, self.state[i][1])
+                for i in rows
+            )
+            if drawn and alike and first.numel():
+                for i in rows:
+                    self.free_state[i] = rows[0]
 
     def _check_result(self, results):
         total = 0

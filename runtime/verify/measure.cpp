@@ -1,7 +1,9 @@
 #include "runtime/verify/measure.hpp"
 
 #include "runtime/verify/compare.hpp"
+#include "runtime/verify/measure_looks.hpp"
 #include "runtime/verify/measure_process.hpp"
+#include "runtime/verify/measure_reading.hpp"
 #include "runtime/verify/measure_slot.hpp"
 #include "runtime/verify/measure_stand.hpp"
 #include "runtime/verify/process_state.hpp"
@@ -45,21 +47,12 @@ constexpr double load_timeout_s = 120;
 constexpr double budget_s = 2;
 constexpr uint32_t fewest_pairs = 5;
 
-/// One of this many timed calls has its result compared.
-constexpr uint64_t compare_every = 3;
+/// A call of eager beyond this makes looks at the candidate's calls dear.
+constexpr double slow_s = 0.02;
 
-/// Waking a process takes 6 or 20 microseconds, in phases of the scheduler's. A
-/// pair that saw a change by this share of a call is left out, unless that
-/// happens too often.
-constexpr double max_idle_change = 0.1;
+/// Pairs that saw a change are left out, unless there are more of them than this
+/// many times those that are wanted.
 constexpr uint32_t most_unsteady = 2;
-
-/// A candidate's process is slower to wake than ours by its filter of system
-/// calls, which takes less than this share.
-constexpr double max_slower_wake = 0.1;
-
-/// By more than this a candidate's pair is left out, as one that saw a change.
-constexpr double max_apart_s = 5e-6;
 
 /// By more than this, in all pairs, it is not the system that is slow.
 constexpr double max_slower_s = 20e-6;
@@ -123,32 +116,6 @@ struct machine {
   }
 };
 
-/// What one side took in one pair.
-struct reading {
-  double time = 0;              ///< One call, waking included.
-  double before = 0, after = 0; ///< Empty calls around it.
-  double bare = 0;              ///< An empty call that only our code answers.
-  double outside = 0;           ///< CPU time beside the call,
-  double waiting = 0;           ///< of it, with the inputs there already.
-
-  double idle() const { return (before + after) / 2; }
-};
-
-/// What is subtracted from a candidate's call: a candidate that is slow to
-/// answer an empty call is not the faster for it.
-double creditable(const timed_pair& empty) {
-  return std::min(empty.candidate, (1 + max_slower_wake) * empty.reference);
-}
-
-bool steady(const reading& reference, const reading& candidate) {
-  auto changed = [](const reading& x) {
-    return std::abs(x.before - x.after) > max_idle_change * x.time;
-  };
-  auto apart = candidate.idle() - reference.bare;
-  return !changed(reference) && !changed(candidate)
-         && apart <= std::max(max_idle_change * candidate.time, max_apart_s);
-}
-
 /// Tells who has to pause that a measurement begins, and that it ended.
 class announced {
 public:
@@ -174,7 +141,8 @@ class session {
 public:
   session(const judged_task& what, const eval_spec& eval, judge_client& judge,
           secret_seeds& seeds, const std::stop_token& stop)
-    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop} {
+    : what_{what}, eval_{eval}, judge_{judge}, seeds_{seeds}, stop_{stop},
+      looks_{what.forward_s > slow_s} {
     auto wanted = static_cast<uint32_t>(std::max(eval.timing_pairs, 1));
     most_pairs_ = wanted * most_rounds;
     auto inputs = lay_out({what.args.inputs, {}, {}});
@@ -197,6 +165,7 @@ private:
   bool enough(steady_clock::time_point start) const;
   bool at_rest();
   bool one_pair();
+  bool test_between();
   bool time_module(reading& of);
   bool time_artifact(timed_process& side, reading& of);
   bool check_result();
@@ -226,6 +195,7 @@ private:
   bool against_module_ = true;
   bool new_reference_ = false;
   uint32_t tried_ = 0;
+  look_plan looks_;
   double cpu_s_ = 0;       ///< The candidate's CPU time after its last turn.
   double outside_s_ = 0;   ///< Of it, what was used outside calls,
   double answering_s_ = 0; ///< and how long its empty calls took.
@@ -344,7 +314,7 @@ bool session::time_all(steady_clock::time_point start) {
   waiting_.clear();
   outside_s_ = answering_s_ = 0;
   while (!enough(start))
-    if (!one_pair())
+    if (!test_between() || !one_pair())
       return false;
   return at_rest();
 }
@@ -393,6 +363,18 @@ bool session::enough(steady_clock::time_point start) const {
   return now.bounds.high - now.bounds.low <= tight * now.speedup;
 }
 
+/// A call like the timed ones, with inputs of which some are outside of the
+/// task's own range; its time does not count. Before some of the pairs only.
+bool session::test_between() {
+  if (!against_module_ || what_.stress.empty() || eval_.stress <= 0
+      || !looks_.tests(pairs_.size(), seeds_))
+    return true;
+  if (auto done = at_->next_stressed(tools()); !done)
+    return end(done.error());
+  reading unused;
+  return time_artifact(*candidate_, unused);
+}
+
 bool session::one_pair() {
   if (stop_.stop_requested())
     return end(category::infra_worker, "stopped on request");
@@ -415,8 +397,6 @@ bool session::one_pair() {
   }
   ++tried_;
   empties_.push_back({reference.bare, candidate.idle()});
-  outside_s_ += candidate.outside;
-  answering_s_ += candidate.before + candidate.after;
   if (!steady(reference, candidate) && tried_ <= most_pairs_ * most_unsteady)
     return true;
   outside_.push_back(candidate.outside);
@@ -430,6 +410,7 @@ bool session::one_pair() {
 bool session::time_module(reading& of) {
   auto& side = *reference_;
   auto limit = eager_limit_s(what_, eval_);
+  at_->next_state(seeds_);
   at_->hand_over();
   auto ready = side.prepare(limit);
   auto bare = ready ? side.settle(limit) : ready;
@@ -449,6 +430,7 @@ bool session::time_module(reading& of) {
 /// The inputs are there after the first empty call, in which it would work.
 bool session::time_artifact(timed_process& side, reading& of) {
   auto limit = eval_.run_timeout_s;
+  at_->next_state(seeds_);
   at_->withdraw();
   at_->poison();
   auto before = side.empty(limit);
@@ -476,6 +458,8 @@ bool session::time_artifact(timed_process& side, reading& of) {
     auto now = process_cpu_s(side.pid());
     of.outside = now - cpu_s_ - used;
     cpu_s_ = now;
+    outside_s_ += of.outside;
+    answering_s_ += of.before + of.after;
   }
   return true;
 }
@@ -487,7 +471,8 @@ bool session::check_result() {
     mark = XXH3_64bits_withSeed(view.data(), view.size(), mark);
   }
   bool repeated = !given_.insert(mark).second;
-  if (!repeated && seeds_.next() % compare_every != 0)
+  bool stressed = at_->kind() != case_kind::plain;
+  if (!repeated && !stressed && !looks_.compares(pairs_.size(), seeds_))
     return true;
   std::vector<bytes> got;
   for (size_t i = 0; i < what_.args.outputs.size(); ++i) {
@@ -495,7 +480,8 @@ bool session::check_result() {
     got.emplace_back(view.begin(), view.end());
   }
   auto limit = eval_.run_timeout_s + load_timeout_s;
-  // The reference may have had its turn on these inputs, or have it still.
+  // The reference may have had its turn on these inputs, or have it still; the
+  // state is the last one that was handed over.
   at_->hand_over();
   for (auto step : {reference_->prepare(limit), reference_->call(limit),
                     reference_->store(limit)})
@@ -503,9 +489,12 @@ bool session::check_result() {
       return end(step.error());
   for (size_t i = 0; i < got.size(); ++i) {
     const auto& spec = what_.args.outputs[i];
-    auto found = swage::compare(
-      spec, got[i], at_->results().output(0, i),
-      tolerance_of(spec.type, eval_));
+    auto allowed = tolerance_of(spec.type, eval_);
+    // As when it was tested.
+    if (at_->kind() == case_kind::large)
+      allowed.max_scale = infinity;
+    auto found = swage::compare(spec, got[i], at_->results().output(0, i),
+                                allowed);
     if (!found.expected_finite || found.pass())
       continue;
     if (repeated && is_distinctive(what_.args.outputs, got))

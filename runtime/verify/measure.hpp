@@ -41,8 +41,15 @@ struct measure_options {
 /// template, on the same cores, in turn, in random order, each pair on inputs
 /// that no earlier one has seen and that are in no cache; the clock is this
 /// side's. The two sides of a pair share their inputs only where those cannot
-/// be mixed. What candidates write while they are timed is compared with what
-/// the reference gives for the same inputs, for a secret choice of the calls.
+/// be mixed. Each call also gets a state that no other had.
+///
+/// A candidate can tell that it is timed: its process has Python in it, one that
+/// is tested has not. So the timed calls are tests themselves. What candidates
+/// write is compared with what the reference gives for the same inputs and
+/// state, for a secret choice of the calls; and among them, at secret places,
+/// are calls with stress inputs, all of which are compared. Who is wrong in as
+/// many calls as move the median, and guesses which are looked at, passes once in
+/// sixteen times; once in four times who is wrong for stress inputs only.
 /// One thread at a time.
 class measurer {
 public:

@@ -130,7 +130,8 @@ timed_process::reference(python_process& from, const judged_task& what,
                      {"results", offsets},
                      {"facts",
                       {{"changed_inputs", what.changed_inputs},
-                       {"changed_state", what.changed_state}}}};
+                       {"changed_state", what.changed_state},
+                       {"free_state", what.free_state}}}};
   unique_fd file{file_of(
     specification.dump(-1, ' ', false, json::error_handler_t::replace),
     "swage-reference")};

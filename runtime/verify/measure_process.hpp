@@ -38,8 +38,8 @@ public:
   candidate(python_process& from, const artifact& code, const signature& args,
             const shared_memory& memory, const sandbox_limits& limits);
 
-  /// The task's own module. It reads inputs from the first case of `memory`,
-  /// whose `reference_cases` cases stand for requests, and stores results in
+  /// The task's own module. It reads inputs, and state that changes between
+  /// calls, from the first case of `memory`, whose `reference_cases` cases stand for requests, and stores results in
   /// the outputs of `results`.
   static result<std::unique_ptr<timed_process>>
   reference(python_process& from, const judged_task& what,
@@ -54,7 +54,8 @@ public:
   /// Loads what is timed, then.
   timing load(double timeout_s);
 
-  /// Makes the inputs of the first case ready. Not part of a call's time.
+  /// Makes the inputs and the state of the first case ready. Not part of a call's
+  /// time.
   timing prepare(double timeout_s);
 
   /// Wall time of one call on them, as this side's clock has it.

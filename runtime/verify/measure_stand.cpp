@@ -7,7 +7,6 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -20,6 +19,13 @@ constexpr size_t cache_line = 64;
 
 constexpr size_t max_stands = 3;
 constexpr uint64_t max_kept_bytes = uint64_t{64} << 20;
+
+/// A state up to this size is made ahead; a larger one takes its calls so long
+/// that waking takes no part of it, and memory is dear.
+constexpr uint64_t small_state_bytes = uint64_t{4} << 20;
+
+/// Of inputs up to this size, each kind of stress has a case in the pool.
+constexpr uint64_t small_case_bytes = uint64_t{4} << 20;
 
 void make_cold(std::span<const std::byte> memory) {
 #ifdef __SSE2__
@@ -43,43 +49,6 @@ void bring_near(std::span<const std::byte> memory) {
   asm volatile("" : : "r"(sum));
 }
 
-/// Copies each element from one of two inputs, as the seeds say.
-/// @pre The three are of one size; elements have 1, 2, 4 or 8 bytes.
-void mix(std::span<const std::byte> first, std::span<const std::byte> second,
-         std::span<std::byte> to, size_t element, secret_seeds& seeds) {
-  // A word at a time; a choice for each of its elements is an index here.
-  auto in_word = sizeof(uint64_t) / element;
-  auto choices = size_t{1} << in_word;
-  auto one = ~uint64_t{0} >> (64 - 8 * element);
-  std::array<uint64_t, 256> masks{};
-  for (size_t choice = 0; choice < choices; ++choice)
-    for (size_t i = 0; i < in_word; ++i)
-      if ((choice >> i & 1) != 0)
-        masks[choice] |= one << 8 * element * i;
-  uint64_t bits = 0;
-  size_t left = 0;
-  auto mix_word = [&](size_t at, size_t size) {
-    if (left < in_word) {
-      bits = seeds.next();
-      left = 64;
-    }
-    uint64_t a = 0, b = 0;
-    std::memcpy(&a, first.data() + at, size);
-    std::memcpy(&b, second.data() + at, size);
-    a ^= (a ^ b) & masks[bits & (choices - 1)];
-    std::memcpy(to.data() + at, &a, size);
-    bits >>= in_word;
-    left -= in_word;
-  };
-  // A size that the compiler knows makes this five times faster.
-  constexpr auto word = sizeof bits;
-  auto whole = to.size() / word * word;
-  for (size_t at = 0; at < whole; at += word)
-    mix_word(at, word);
-  if (whole < to.size())
-    mix_word(whole, to.size() - whole);
-}
-
 result<void> make(std::optional<shared_memory>& to, const case_layout& layout,
                   uint32_t cases) {
   auto made = shared_memory::create(layout, cases);
@@ -101,15 +70,25 @@ result<std::unique_ptr<timing_stand>>
 timing_stand::open(const draw_tools& tools, uint32_t pool_cases) {
   std::unique_ptr<timing_stand> made{new timing_stand{tools.what.args}};
   made->state_ = tools.seeds.next();
-  if (auto done = made->allocate(pool_cases); !done)
+  made->stress_turn_ = tools.seeds.next();
+  if (auto done = made->allocate(tools.what, pool_cases); !done)
     return tl::unexpected{done.error()};
   if (auto done = made->draw_state(tools); !done)
     return tl::unexpected{done.error()};
   return made;
 }
 
-result<void> timing_stand::allocate(uint32_t pool_cases) {
-  if (auto done = make(pool_, pool_layout_, pool_cases + 1); !done)
+result<void> timing_stand::allocate(const judged_task& what,
+                                    uint32_t pool_cases) {
+  drawn_cases_ = pool_cases;
+  if (can_mix(what) && !what.stress.empty()) {
+    auto count = pool_layout_.bytes <= small_case_bytes ? what.stress.size() : 1;
+    for (size_t i = 0; i < count; ++i)
+      stressed_.push_back(
+        what.stress[(stress_turn_ + i) % what.stress.size()]);
+  }
+  auto cases = stressed_case(static_cast<uint32_t>(stressed_.size()));
+  if (auto done = make(pool_, pool_layout_, cases); !done)
     return done;
   // All cases but the first are addresses without memory.
   if (auto done = make(memory_, layout_, timed_process::reference_cases); !done)
@@ -117,12 +96,31 @@ result<void> timing_stand::allocate(uint32_t pool_cases) {
   return make(results_, results_layout_, 1);
 }
 
-/// One state for all calls. A module draws its own from the same seed.
+/// A module draws its own from the same seed, and then takes what lies in
+/// memory.
 result<void> timing_stand::draw_state(const draw_tools& tools) {
   judge_case one;
   one.seed = tools.seeds.next();
   one.state = state_;
-  return tools.judge.draw(tools.what, {&one, 1}, {memory_->fd(), &layout_});
+  auto done = tools.judge.draw(tools.what, {&one, 1},
+                               {memory_->fd(), &layout_});
+  if (!done)
+    return done;
+  uint64_t bytes = 0;
+  const auto& origins = tools.what.free_state;
+  for (size_t i = 0; i < std::min(origins.size(), args_.state.size()); ++i)
+    if (auto origin = static_cast<size_t>(origins[i]); origins[i] >= 0) {
+      auto drawn = memory_->state(0, i);
+      free_state_.push_back({i, origin, {}, {}});
+      if (origin == i)
+        free_state_.back().drawn.assign(drawn.begin(), drawn.end());
+      bytes += drawn.size();
+    }
+  state_is_small_ = bytes <= small_state_bytes;
+  for (auto& one : free_state_)
+    if (state_is_small_)
+      one.next.resize(one.drawn.size());
+  return {};
 }
 
 result<void> timing_stand::fill(const draw_tools& tools) {
@@ -131,13 +129,30 @@ result<void> timing_stand::fill(const draw_tools& tools) {
     cases[i].seed = tools.seeds.next();
     cases[i].which = i;
   }
+  for (uint32_t i = 0; i < stressed_.size(); ++i) {
+    cases.emplace_back().seed = tools.seeds.next();
+    cases.back().kind = stressed_[i];
+    cases.back().which = stressed_case(i);
+  }
   auto done = tools.judge.draw(tools.what, cases, {pool_->fd(), &pool_layout_},
                                {.state = false});
   if (done) {
     unused_ = drawn_cases();
     filled_ = true;
+    if (can_mix(tools.what))
+      look_at_habits();
   }
   return done;
+}
+
+void timing_stand::look_at_habits() {
+  habits_.clear();
+  for (size_t i = 0; i < args_.inputs.size(); ++i) {
+    std::vector<std::span<const std::byte>> draws;
+    for (uint32_t which = 0; which < drawn_cases(); ++which)
+      draws.push_back(pool_->input(which, i));
+    habits_.push_back(habit_of(args_.inputs[i].type, draws));
+  }
 }
 
 result<void> timing_stand::refill(const draw_tools& tools) {
@@ -149,6 +164,7 @@ result<void> timing_stand::refill(const draw_tools& tools) {
 result<void> timing_stand::next_inputs(const draw_tools& tools) {
   if (auto done = refill(tools); !done)
     return done;
+  kind_ = case_kind::plain;
   if (unused_ > 0)
     present_ = drawn_cases() - unused_--;
   else
@@ -161,14 +177,77 @@ void timing_stand::mix_two(secret_seeds& seeds) {
   auto first = static_cast<uint32_t>(seeds.next() % drawn_cases());
   auto second = static_cast<uint32_t>((first + apart) % drawn_cases());
   present_ = drawn_cases();
+  for (size_t i = 0; i < args_.inputs.size(); ++i) {
+    auto type = args_.inputs[i].type;
+    auto a = pool_->input(first, i), b = pool_->input(second, i);
+    auto to = pool_->input(present_, i);
+    if (habits_[i].many)
+      blend(a, b, to, type, habits_[i], seeds.next());
+    else
+      mix(a, b, to, size_of(type), seeds);
+  }
+}
+
+result<void> timing_stand::next_stressed(const draw_tools& tools) {
+  auto turn = stress_turn_++;
+  if (stressed_.empty()) {
+    const auto& kinds = tools.what.stress;
+    kind_ = kinds[turn % kinds.size()];
+    return draw_stressed(tools);
+  }
+  auto which = static_cast<uint32_t>(turn % stressed_.size());
+  kind_ = stressed_[which];
+  mix_two(tools.seeds);
   for (size_t i = 0; i < args_.inputs.size(); ++i)
-    mix(pool_->input(first, i), pool_->input(second, i),
-        pool_->input(present_, i), size_of(args_.inputs[i].type), seeds);
+    scatter(pool_->input(stressed_case(which), i), pool_->input(present_, i),
+            size_of(args_.inputs[i].type), tools.seeds);
+  return {};
+}
+
+/// In the place of a mixture; of large inputs in that of the only ones, which
+/// were used.
+result<void> timing_stand::draw_stressed(const draw_tools& tools) {
+  if (drawn_cases() == 1)
+    unused_ = 0;
+  present_ = drawn_cases() == 1 ? 0 : drawn_cases();
+  judge_case one;
+  one.seed = tools.seeds.next();
+  one.kind = kind_;
+  one.which = present_;
+  return tools.judge.draw(tools.what, {&one, 1}, {pool_->fd(), &pool_layout_},
+                          {.state = false});
+}
+
+void timing_stand::next_state(secret_seeds& seeds) {
+  if (free_state_.empty())
+    return;
+  state_turn_ = seeds.next();
+  state_is_due_ = true;
+  if (state_is_small_)
+    for (auto& one : free_state_)
+      vary(one.drawn, one.next, args_.state[one.index].type,
+           state_turn_ + one.index);
+}
+
+void timing_stand::hand_over_state() {
+  for (const auto& one : free_state_) {
+    auto to = memory_->state(0, one.index);
+    if (one.origin != one.index)
+      std::ranges::copy(memory_->state(0, one.origin), to.begin());
+    else if (state_is_small_)
+      std::ranges::copy(one.next, to.begin());
+    else
+      vary(one.drawn, to, args_.state[one.index].type,
+           state_turn_ + one.index);
+  }
+  state_is_due_ = false;
 }
 
 void timing_stand::hand_over() {
   for (size_t i = 0; i < args_.inputs.size(); ++i)
     std::ranges::copy(pool_->input(present_, i), memory_->input(0, i).begin());
+  if (state_is_due_)
+    hand_over_state();
 }
 
 void timing_stand::withdraw() {

@@ -15,8 +15,9 @@ Both forks serve requests over a control file. The candidate's gives up every
 right first. The reference's specification is a file that only its own process
 reads, since this one's memory is inherited by candidates: JSON with source,
 seed, state, facts, threads and the offsets of results. What it does for a request
-depends on the case: 0 prepares that case's inputs, 1 calls the module on them,
-2 does nothing, 3 stores the last results in their own file.
+depends on the case: 0 prepares that case's inputs and takes over its state, 1
+calls the module on them, 2 does nothing, 3 stores the last results in their own
+file.
 """
 
 import ctypes
@@ -31,6 +32,7 @@ import torch
 from judge_channel import Channel, Mapping
 from judge_reference import Reference
 from judge_settings import limit_memory
+from judge_task import describe
 
 PREPARE, CALL, NOTHING, STORE = range(4)
 
@@ -113,6 +115,7 @@ class TimedReference:
         self.model = self.reference.model
         self.offsets = specification["results"]
         self.results = Mapping(results, os.fstat(results).st_size)
+        self.given_state = None
         self.tensors = []
         self.arguments = None
         self.result = None
@@ -140,6 +143,22 @@ class TimedReference:
         self.tensors = tensors
         self.arguments = reference.arguments(tensors)
         reference.draw_state(self.state)
+        if self.given_state is None:
+            self.given_state = self.state_at(pointers)
+        for own, given in self.given_state:
+            own.copy_(given)
+
+    def state_at(self, pointers):
+        """The tensors of the state that others change, each with where its
+        values lie."""
+        reference = self.reference
+        first = len(reference.specs)
+        rows = [x for _, x, _ in reference.state]
+        return [
+            (x, tensor_at(pointers[first + i], describe("", x, True)))
+            for i, x in enumerate(rows)
+            if reference.free_state[i] == i
+        ]
 
     def store(self):
         results = self.reference.collect(self.result, self.tensors)

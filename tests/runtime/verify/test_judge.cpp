@@ -337,6 +337,10 @@ TEST_CASE("inputs are mixed only where each element stands alone",
   what = module_of("return (x / (x.sum(-1, keepdim=True) == 1)).sum(-1)",
                    "x=torch.eye(16)[torch.randint(0, 16, (8,))]");
   CHECK_FALSE(loaded(what)->can_splice);
+  // Between two of these lies what is none.
+  what = module_of("return (x.abs() - 1).sqrt()",
+                   "x=torch.randn(8, 16).sign() * (1 + torch.rand(8, 16))");
+  CHECK_FALSE(loaded(what)->can_splice);
 }
 
 TEST_CASE("inputs with an order or a sum are not put together from two",

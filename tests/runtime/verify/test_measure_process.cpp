@@ -42,6 +42,7 @@ import torch
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(1))
         self.register_buffer("calls", torch.zeros(1))
 
     def forward(self, x):
@@ -106,6 +107,22 @@ TEST_CASE("a reference keeps the threads that it is given",
     REQUIRE(one.side->store(60));
     for (size_t i = 0; i < 100; ++i)
       CHECK(one.result(i) == 3 * one.input(i));
+  }
+}
+
+TEST_CASE("a reference takes over the state that lies in memory",
+          "[verify][measure]") {
+  timed one{"return x * self.scale"};
+  for (int call = 0; call < 3; ++call) {
+    one.at->next_state(one.seeds);
+    one.at->hand_over();
+    auto scale = reinterpret_cast<const float*>(
+      one.at->memory().state(0, 0).data())[0];
+    REQUIRE(one.side->prepare(60));
+    REQUIRE(one.side->call(60));
+    REQUIRE(one.side->store(60));
+    for (size_t i = 0; i < 100; ++i)
+      CHECK(one.result(i) == scale * one.input(i));
   }
 }
 

@@ -5,6 +5,10 @@ swage_add_test(verify_score SOURCES test_score.cpp
                LINK swage::verify rapidcheck nlohmann_json::nlohmann_json)
 swage_add_test(verify_measure_statistics SOURCES test_measure_statistics.cpp
                LINK swage::verify rapidcheck)
+swage_add_test(verify_measure_looks SOURCES test_measure_looks.cpp
+               LINK swage::verify)
+swage_add_test(verify_measure_values SOURCES test_measure_values.cpp
+               LINK swage::verify)
 swage_add_test(verify_load_tasks SOURCES test_load_tasks.cpp
                LINK swage::verify)
 swage_add_test(verify_verdict_cache SOURCES test_verdict_cache.cpp
