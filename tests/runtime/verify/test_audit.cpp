@@ -187,7 +187,7 @@ TEST_CASE("answers that need no computing are tried", "[verify][audit]") {
         == names{"zeros", "mean", "another input"});
   CHECK(answers("return x.sum().abs() + 3 > 1")
         == names{"mean", "another input"});
-  CHECK(answers("return torch.where(x.abs() > 1e30, x * 2, x)")
+  CHECK(answers("return x + 1e-6 * torch.sin(x)")
         == names{"input"});
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("a task that depends on earlier calls is not audited",
           "[verify][audit]") {
   secret_seeds seeds{7};
   auto found = audit_task(
-    module_of("self.calls += 1; return x + (self.calls > 3)",
+    module_of("self.calls += 1; return x * 2 + (self.calls > 3)",
               "x=torch.rand(4)", "self.calls = 0"),
     24, {judge(), seeds, {}});
   REQUIRE_FALSE(found);
