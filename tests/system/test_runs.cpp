@@ -160,7 +160,7 @@ TEST_CASE("what a run left is shown and used", "[system][slow]") {
                      "2"},
                     1);
   CHECK(contains(shown, "none of 2 samples is a correct kernel"));
-  CHECK(contains(shown, "this module has others (relu)"));
+  CHECK(contains(shown, "operators (relu)"));
 }
 
 TEST_CASE("a taught policy writes a kernel for one's own module",
