@@ -61,6 +61,11 @@ rejection bad_access(const control::fault& record, const signature& args) {
     return {category::runtime_illegal_access,
             "the stack overflowed (arrays on it are too large, or the "
             "recursion too deep)"};
+  // The processor tells neither the address nor whether it was written to.
+  if (record.code == SI_KERNEL)
+    return {category::runtime_illegal_access,
+            "accessed an address that no process can have, or one that is not "
+            "aligned as the instruction wants it"};
   const auto* verb = record.write != 0 ? "wrote" : "read";
   if (record.address < 65536)
     return {category::runtime_illegal_access,

@@ -32,8 +32,11 @@ const mistake mistakes[] = {
    "at byte offset -4100 of output 0 (y), before its begin"},
   {"*(volatile float*)nullptr = 1;", category::runtime_illegal_access,
    "wrote through a null or invalid pointer"},
-  {"y[n * n * n] = 1;", category::runtime_illegal_access,
+  {"y[-n * n * n] = 1;", category::runtime_illegal_access,
    "belongs to no argument"},
+  {"*(volatile float*)0x1234000000000000 = 1;",
+   category::runtime_illegal_access,
+   "accessed an address that no process can have"},
   {"const_cast<float*>(x)[3] = 1;", category::correctness_input_changed,
    "wrote at byte offset 12 of input 0 (x), which must not change"},
   {"volatile char big[32 << 20]; for (int i = 0; i < 32 << 20; i += 4096) "
